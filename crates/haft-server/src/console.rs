@@ -48,6 +48,8 @@ use crate::problem::Problem;
 pub(crate) const HOME: &str = "/console";
 /// Where people come in.
 pub(crate) const ENTRANCE: &str = "/console/sign-in";
+/// What pages are made of.
+pub(crate) const ASSETS: &str = "/console/assets";
 
 /// Whoever approves something or makes a key has shown their own not longer ago than this.
 const FRESH: Duration = Duration::from_secs(5 * 60);

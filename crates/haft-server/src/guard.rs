@@ -17,8 +17,9 @@ use haft_core::trace::Trace;
 use haft_runtime::trace;
 
 use self::host::Host;
+use crate::api::consents::CALLBACK;
 use crate::api::{calls, completions};
-use crate::console::HOME;
+use crate::console::{ASSETS, ENTRANCE, HOME};
 use crate::door::Door;
 use crate::heard::TwoLengths;
 use crate::mcp::{self, metadata};
@@ -114,6 +115,9 @@ impl Guarded {
             }
             request.extensions_mut().insert(who);
             request.extensions_mut().insert(kept);
+        } else {
+            // The console knows later whose it is.
+            request.extensions_mut().insert(seat.clone());
         }
         // Boxed: what most requests do not need must not make every one larger.
         let answered = Box::pin(self.routes.clone().call(request));
@@ -154,7 +158,7 @@ fn is_open(path: &str) -> bool {
 fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     match path {
         _ if asks_how_it_does(path) => Ok(Seat::apart(door.clone(), None)),
-        crate::console::ENTRANCE => {
+        _ if enters(path) => {
             let entrance = door.entrance.clone().try_acquire_owned();
             let place = entrance.map_err(|_| Problem::overloaded())?;
             Ok(Seat::apart(door.clone(), Some(place)))
@@ -163,15 +167,24 @@ fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     }
 }
 
+/// Whether a path is of the way in, where nobody is known: signing in, and what its page is made of.
+fn enters(path: &str) -> bool {
+    [ENTRANCE, ASSETS].into_iter().any(|place| is_at(path, place))
+}
+
 /// Whether a path is of what people decide: what is configured, keys, connections, questions, effects, and
-/// the console but for its calls of tools.
+/// the console but for its calls of tools and for where anybody comes back to from a provider.
 fn decides(path: &str) -> bool {
-    let below = |place: &str| {
-        path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     let calls = path.strip_prefix(HOME).and_then(|rest| rest.strip_prefix("/tools/"));
     let switches = |rest: &str| rest.ends_with("/switch") || rest.ends_with("/take");
-    DECIDES.into_iter().any(below) && calls.is_none_or(switches)
+    DECIDES.into_iter().any(|place| is_at(path, place))
+        && calls.is_none_or(switches)
+        && path != CALLBACK
+}
+
+/// Whether a path is that of a place, or below it.
+fn is_at(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 const DECIDES: [&str; 6] =
@@ -309,7 +322,7 @@ const DRESS: [(HeaderName, HeaderValue); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{decides, is_text};
+    use super::{decides, enters, is_text};
 
     #[test]
     fn what_people_decide_is_known_by_its_path() {
@@ -331,8 +344,19 @@ mod tests {
             "/v1/administration",
             "/mcp",
             "/console/tools/helper/shop__echo",
+            "/console/consent",
         ] {
             assert!(!decides(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_way_in_is_known_by_its_path() {
+        for path in ["/console/sign-in", "/console/sign-in/abc", "/console/assets/console.css"] {
+            assert!(enters(path), "{path}");
+        }
+        for path in ["/console", "/console/sign-out", "/console/sign-ins", "/console/consent"] {
+            assert!(!enters(path), "{path}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! The SDK speaks the protocol, in both of its eras; what is asked for ends where every other door
 //! ends: a call in the one path, a catalog in the toolbox, an approval with the runtime.
 
+mod answered;
 mod approval;
 mod call;
 mod changes;
@@ -16,6 +17,7 @@ mod http;
 mod ids;
 mod lines;
 mod listed;
+mod message;
 pub(crate) mod metadata;
 mod noted;
 mod prompts;

@@ -117,6 +117,11 @@ impl Problem {
         format!("# {code}\n\n{status} {title}: {detail}.\n\nWhat to do: {}.\n", self.suggestion)
     }
 
+    /// How many seconds to wait, said anew to each.
+    pub(crate) fn wait(&self) -> Option<HeaderValue> {
+        self.retry_after.map(|seconds| HeaderValue::from(spread(seconds)))
+    }
+
     /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -131,8 +136,8 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(spread(seconds)));
+        if let Some(wait) = self.wait() {
+            headers.insert(header::RETRY_AFTER, wait);
         }
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"haft\"");

@@ -62,10 +62,14 @@ impl Seat {
         Self(Arc::new(Mutex::new(Sitting::new(door, place, false, false))))
     }
 
-    /// One in the room, or for what people decide aside, where that is full. Nobody knows yet whose it is.
+    /// One in the room. Nobody knows yet whose it is: where that is full, what people decide has a place
+    /// when they are known, and none that strangers could keep.
     pub(crate) fn enter(door: Arc<Door>, decides: bool) -> Result<Self, Problem> {
         let mut sitting = Sitting::new(door, None, true, decides);
-        sitting.sit()?;
+        match sitting.sit_at(At::Room) {
+            Err(problem) if !decides => return Err(problem),
+            Ok(()) | Err(_) => {}
+        }
         Ok(Self(Arc::new(Mutex::new(sitting))))
     }
 

@@ -159,11 +159,14 @@ impl Who {
     /// through. Of a token, its issuer and what it says count, and not its text or its end: one that
     /// was renewed is the same, and one that has gained or lost something is not.
     pub(crate) fn has_the_rights_of(&self, other: &Self) -> bool {
-        let agents = |who: &Self| who.agents.as_deref().map(set);
-        let own = |who: &Self| (set(&who.roles), agents(who));
+        let agents = match (&self.agents, &other.agents) {
+            (Some(own), Some(theirs)) => same_set(own, theirs),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
         let named = self.key == other.key && self.tenant == other.tenant;
         let person = self.principal == other.principal && self.subject == other.subject;
-        named && person && self.user == other.user && own(self) == own(other)
+        named && person && self.user == other.user && agents && same_set(&self.roles, &other.roles)
     }
 
     /// The agent that this key is for, where it is for one alone.
@@ -184,7 +187,12 @@ impl Who {
     /// The caller of an agent's tools, where this key may be one.
     #[must_use]
     pub fn calls_as(&self, agent: &str) -> Option<Caller> {
-        self.may_call(agent).then(|| Caller {
+        self.may_call(agent).then(|| self.caller(agent))
+    }
+
+    /// The same whoever may call; of no agent in particular where it has no name.
+    pub(crate) fn caller(&self, agent: &str) -> Caller {
+        Caller {
             tenant: self.tenant.clone(),
             agent: agent.into(),
             actor: self.principal.clone(),
@@ -193,13 +201,15 @@ impl Who {
             via: self.via.clone(),
             era: Some(self.era),
             credential: self.credential.clone(),
-        })
+        }
     }
 }
 
-/// What is listed, in whichever order and however often.
-fn set<T: Clone + Ord>(listed: &[T]) -> BTreeSet<T> {
-    listed.iter().cloned().collect()
+/// Whether the same is listed, in whichever order and however often. (As it was, nearly always: this is asked for
+/// every request of a session.)
+fn same_set<T: Ord>(one: &[T], other: &[T]) -> bool {
+    let set = |listed| BTreeSet::<&T>::from_iter(listed);
+    one == other || set(one) == set(other)
 }
 
 /// Why a set of keys is refused.

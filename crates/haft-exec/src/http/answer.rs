@@ -71,6 +71,9 @@ fn failed(kind: ErrorKind, response: &Response) -> Ended {
         error = error.suggest(format!("wait {after} s before you try again"));
     }
     error = error.with_details(json!({ "status": status }));
+    if let Some(why) = &response.unread {
+        error = error.caused_by(why);
+    }
     match may_have_acted(status) {
         true => Ended::Lost(error),
         false => Ended::Failed(error),

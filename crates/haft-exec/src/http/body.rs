@@ -18,6 +18,16 @@ pub(super) enum Unread {
     Broken(String),
 }
 
+impl Unread {
+    /// For the log.
+    pub(super) fn why(self, most: u64) -> String {
+        match self {
+            Self::TooLong => format!("the response has more than {most} bytes"),
+            Self::Broken(why) => why,
+        }
+    }
+}
+
 impl From<String> for Unread {
     fn from(why: String) -> Self {
         Self::Broken(why)

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use haft_core::contract::may_have_acted;
 use haft_core::hop::{self, Chain};
 use http_body_util::Full;
 use hyper::client::conn::http1;
@@ -105,6 +106,8 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// Why the body is not there, of a response whose head says that nothing was done.
+    pub(crate) unread: Option<String>,
 }
 
 /// Why there is no response. The texts are for the log.
@@ -276,19 +279,20 @@ async fn exchange(
     *seen = Some(status);
     let (parts, incoming) = response.into_parts();
     let body = match head {
-        true => Vec::new(),
-        false => {
-            body::read(incoming, &parts.headers, most).await.map_err(|unread| match unread {
-                Unread::Broken(why) => lost(why, Some(status)),
-                Unread::TooLong => {
-                    let why = format!("the response has more than {most} bytes");
-                    Fault::TooLong { why, status }
-                }
-            })?
-        }
+        true => Ok(Vec::new()),
+        false => body::read(incoming, &parts.headers, most).await,
     };
     drop(task);
-    Ok(Response { status, headers: parts.headers, body })
+    let (body, unread) = match body {
+        Ok(body) => (body, None),
+        // What a refusal says besides does not make it less of one.
+        Err(unread) if !may_have_acted(status) => (Vec::new(), Some(unread.why(most))),
+        Err(Unread::Broken(why)) => return Err(lost(why, Some(status))),
+        Err(unread @ Unread::TooLong) => {
+            return Err(Fault::TooLong { why: unread.why(most), status });
+        }
+    };
+    Ok(Response { status, headers: parts.headers, body, unread })
 }
 
 struct Abort(tokio::task::JoinHandle<()>);

@@ -132,7 +132,10 @@ impl Fetch {
             signer.sign(&mut request).await?;
             response = self.client.send(request, end).await.map_err(unanswered)?;
         }
-        Ok(shown(&response))
+        match &response.unread {
+            Some(why) => Err(unread(response.status, why)),
+            None => Ok(shown(&response)),
+        }
     }
 }
 
@@ -271,6 +274,12 @@ fn headers_say_json(headers: &HeaderMap) -> bool {
 
 fn fault(message: &str) -> ToolError {
     ToolError::new(ErrorKind::Internal, message)
+}
+
+/// A refusal that says more than can be read.
+fn unread(status: u16, why: &str) -> ToolError {
+    let message = format!("the service refused the request ({status}), and why cannot be read");
+    ToolError::new(ErrorKind::Permanent, message).caused_by(why)
 }
 
 /// A handler learns whether what it asked for may have been done.

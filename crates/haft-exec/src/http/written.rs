@@ -3,19 +3,20 @@
 //! Every value is encoded by itself, and the signs between values are ours. Where a service could not
 //! tell the two apart, the call is refused.
 
+mod names;
+
 use haft_core::ToolError;
 use haft_core::contract::{Slot, Style, Written};
 use serde_json::Value;
-use url::form_urlencoded;
 
+use self::names::{Chosen, steps};
 use super::template::{broken, encoded, filled, refused, scalar};
 use crate::said::{shortened, visible};
 
+pub(super) use self::names::meet;
+
 /// Objects in objects are written no deeper.
 const DEEPEST: usize = 8;
-
-/// No service, with all that stands before it, takes off more layers of escapes.
-const MOST_ESCAPES: usize = 3;
 
 /// As much of a name is told.
 const LONGEST_NAME: usize = 64;
@@ -26,7 +27,7 @@ pub(super) struct Pair {
     name: String,
     value: String,
     /// The name as it was before, where the argument chose it.
-    chosen: Option<String>,
+    chosen: Option<Chosen>,
 }
 
 /// What a value consists of.
@@ -52,8 +53,14 @@ pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pa
         Style::Json => Ok(vec![pair(sign(&value.to_string()))]),
         Style::DeepObject => {
             let mut out = Vec::new();
-            deep((name, value), sign, 0, &mut out)?;
-            Ok(out)
+            deep((name, value), 0, &mut out)?;
+            let own = |(full, text): (String, String)| Pair {
+                name: encoded(&full),
+                value: sign(&text),
+                // What stands behind the name, the argument chose.
+                chosen: (full != name).then(|| Chosen::behind(name, &full)),
+            };
+            Ok(out.into_iter().map(own).collect())
         }
         Style::Form if how.is_exploded() => Ok(match parts(name, value)? {
             Parts::One(text) => vec![pair(sign(&text))],
@@ -62,7 +69,7 @@ pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pa
                 let own = |(name, text): &(&str, String)| Pair {
                     name: encoded(name),
                     value: sign(text),
-                    chosen: Some((*name).to_owned()),
+                    chosen: Some(Chosen::whole(name)),
                 };
                 members.iter().map(own).collect()
             }
@@ -81,51 +88,13 @@ pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pa
 /// Pairs as they are sent. A name that an argument chose is none that the contract fills, nor a part of one.
 pub(super) fn text(pairs: &[Pair], reserved: &[&String]) -> Result<String, ToolError> {
     let reserved: Vec<Vec<String>> = reserved.iter().map(|name| steps(name)).collect();
-    let taken = |name: &&String| {
-        let chosen = steps(name);
-        reserved.iter().any(|own| lead_together(own, &chosen))
-    };
-    if let Some(name) = pairs.iter().filter_map(|pair| pair.chosen.as_ref()).find(taken) {
-        let name = visible(&shortened(name, LONGEST_NAME));
+    let mut chosen = pairs.iter().filter_map(|pair| pair.chosen.as_ref());
+    if let Some(taken) = chosen.find(|chosen| chosen.is_one_of(&reserved)) {
+        let name = visible(&shortened(&taken.name, LONGEST_NAME));
         return Err(refused(&format!("`{name}` has a place of its own in this request")));
     }
     let all: Vec<String> = pairs.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
     Ok(all.join("&"))
-}
-
-/// Whether two names of a query stand for one place, or for one within the other: a service that takes
-/// `filter[owner]` for a member of `filter` takes it from either. Dots lead nowhere: no style writes them
-/// into a name, and services have parameters called `q` and `q.op`.
-pub(super) fn meet(one: &str, other: &str) -> bool {
-    lead_together(&steps(one), &steps(other))
-}
-
-fn lead_together(one: &[String], other: &[String]) -> bool {
-    !one.is_empty() && !other.is_empty() && one.iter().zip(other).all(|(a, b)| a == b)
-}
-
-/// The name and the members that lead from it to a value, however a service is lenient about how they are
-/// written: brackets that are missing, doubled or escaped once more, spaces, capital letters, and a NUL,
-/// which ends a name for those that count characters to it.
-fn steps(name: &str) -> Vec<String> {
-    let name = unescaped(name).to_lowercase();
-    let parts = name.split(|c: char| matches!(c, '[' | ']') || c.is_control());
-    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-/// A name without the escapes that it had itself, before it was escaped for the query.
-fn unescaped(name: &str) -> String {
-    let mut here = name.to_owned();
-    for _ in 0..MOST_ESCAPES {
-        if !here.contains(['%', '+']) {
-            break;
-        }
-        // These are not escapes, and would end the name.
-        let whole = here.replace('&', "%26").replace('=', "%3D");
-        let found = form_urlencoded::parse(whole.as_bytes()).next();
-        here = found.map(|(name, _)| name.into_owned()).unwrap_or_default();
-    }
-    here
 }
 
 /// A slot of the path; nothing where the argument is missing or empty.
@@ -239,9 +208,8 @@ fn joined(
 /// `name[member]=value`, with more brackets for what is further inside and numbers for elements.
 fn deep(
     (name, value): (&str, &Value),
-    encode: fn(&str) -> String,
     depth: usize,
-    out: &mut Vec<Pair>,
+    out: &mut Vec<(String, String)>,
 ) -> Result<(), ToolError> {
     if depth > DEEPEST {
         return Err(refused(&format!("`{name}` is nested too deep")));
@@ -254,17 +222,17 @@ fn deep(
                         "`{name}` has a member with a bracket in its name"
                     )));
                 }
-                deep((&format!("{name}[{key}]"), value), encode, depth + 1, out)?;
+                deep((&format!("{name}[{key}]"), value), depth + 1, out)?;
             }
         }
         Value::Array(list) => {
             for (index, value) in list.iter().enumerate() {
-                deep((&format!("{name}[{index}]"), value), encode, depth + 1, out)?;
+                deep((&format!("{name}[{index}]"), value), depth + 1, out)?;
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             let text = scalar(value).ok_or_else(|| unsayable(name))?;
-            out.push(Pair { name: encoded(name), value: encode(&text), chosen: None });
+            out.push((name.to_owned(), text));
         }
     }
     Ok(())
@@ -311,213 +279,4 @@ fn mixed(name: &str, sign: char) -> ToolError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use haft_core::error::ErrorKind;
-    use serde_json::json;
-
-    fn slot(style: &str, explode: bool, reserved: bool) -> Slot {
-        let mut slot = json!({"from": "v", "style": style, "allowReserved": reserved});
-        if matches!(style, "form" | "simple" | "label" | "matrix") {
-            slot["explode"] = json!(explode);
-        }
-        serde_json::from_value(slot).unwrap()
-    }
-
-    fn said(found: Result<Option<String>, ToolError>) -> String {
-        match found {
-            Ok(text) => text.unwrap_or_else(|| "nothing".to_owned()),
-            Err(error) => {
-                assert_eq!(error.kind, ErrorKind::InvalidArguments, "{error:?}");
-                error.message.clone()
-            }
-        }
-    }
-
-    /// One, a list and an object, as the table of OpenAPI has them.
-    fn colours() -> [Value; 3] {
-        [
-            json!("blue"),
-            json!(["blue", "black", "brown"]),
-            json!({"R": 100, "G": 200, "B": 150, "none": null}),
-        ]
-    }
-
-    #[test]
-    fn a_query_is_written_as_openapi_says() {
-        for (style, explode, expected) in [
-            ("form", false, ["color=blue", "color=blue,black,brown", "color=R,100,G,200,B,150"]),
-            (
-                "form",
-                true,
-                ["color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"],
-            ),
-            (
-                "spaceDelimited",
-                false,
-                ["color=blue", "color=blue%20black%20brown", "color=R%20100%20G%20200%20B%20150"],
-            ),
-            (
-                "pipeDelimited",
-                false,
-                ["color=blue", "color=blue%7Cblack%7Cbrown", "color=R%7C100%7CG%7C200%7CB%7C150"],
-            ),
-            (
-                "deepObject",
-                true,
-                [
-                    "color=blue",
-                    "color%5B0%5D=blue&color%5B1%5D=black&color%5B2%5D=brown",
-                    "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150",
-                ],
-            ),
-        ] {
-            for (value, expected) in colours().into_iter().zip(expected) {
-                let found = pairs("color", &slot(style, explode, false), &json!({"v": value}));
-                assert_eq!(text(&found.unwrap(), &[]).unwrap(), expected, "{style} {explode}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_slot_of_the_path_is_written_as_openapi_says() {
-        for (style, explode, expected) in [
-            ("simple", false, ["blue", "blue,black,brown", "R,100,G,200,B,150"]),
-            ("simple", true, ["blue", "blue,black,brown", "R=100,G=200,B=150"]),
-            ("label", false, [".blue", ".blue,black,brown", ".R,100,G,200,B,150"]),
-            ("label", true, [".blue", ".blue.black.brown", ".R=100.G=200.B=150"]),
-            (
-                "matrix",
-                false,
-                [";color=blue", ";color=blue,black,brown", ";color=R,100,G,200,B,150"],
-            ),
-            (
-                "matrix",
-                true,
-                [";color=blue", ";color=blue;color=black;color=brown", ";R=100;G=200;B=150"],
-            ),
-        ] {
-            for (value, expected) in colours().into_iter().zip(expected) {
-                let found = segment("color", &slot(style, explode, false), &json!({"v": value}));
-                assert_eq!(said(found), expected, "{style} {explode}");
-            }
-        }
-        for empty in [json!(""), json!([]), json!({}), json!(null)] {
-            let found = segment("color", &slot("label", true, false), &json!({"v": empty}));
-            assert_eq!(said(found), "nothing");
-        }
-    }
-
-    #[test]
-    fn a_header_is_written_as_openapi_says() {
-        for (explode, expected) in [
-            (false, ["blue", "blue,black,brown", "R,100,G,200,B,150"]),
-            (true, ["blue", "blue,black,brown", "R=100,G=200,B=150"]),
-        ] {
-            for (value, expected) in colours().into_iter().zip(expected) {
-                let found = line("color", &slot("simple", explode, false), &json!({"v": value}));
-                assert_eq!(said(found), expected, "{explode}");
-            }
-        }
-    }
-
-    #[test]
-    fn values_stay_between_their_signs() {
-        let query = |style: &str, explode, value: Value| {
-            let found = pairs("c", &slot(style, explode, false), &json!({"v": value}));
-            said(found.and_then(|pairs| text(&pairs, &[&"key".to_owned()])).map(Some))
-        };
-        let mixed = |sign| format!("a value of `c` holds the `{sign}` that stands between values");
-        assert_eq!(query("form", false, json!(["a,b", "c&d"])), "c=a%2Cb,c%26d");
-        assert_eq!(query("spaceDelimited", false, json!(["a b", "c"])), mixed(' '));
-        assert_eq!(query("pipeDelimited", false, json!(["a|b", "c"])), mixed('|'));
-        assert_eq!(
-            query("form", true, json!({"key": "mine"})),
-            "`key` has a place of its own in this request"
-        );
-        assert_eq!(query("form", false, json!([])), "");
-        assert_eq!(
-            query("json", false, json!({"a": [1, "&"]})),
-            "c=%7B%22a%22%3A%5B1%2C%22%26%22%5D%7D"
-        );
-        assert_eq!(
-            query("deepObject", true, json!({"a": {"b": ["x", {"y": 1}]}})),
-            "c%5Ba%5D%5Bb%5D%5B0%5D=x&c%5Ba%5D%5Bb%5D%5B1%5D%5By%5D=1"
-        );
-        assert_eq!(
-            query("deepObject", true, json!({"a][b": 1})),
-            "`c` has a member with a bracket in its name"
-        );
-        assert_eq!(
-            query("form", true, json!({"q.op": "and", "other[key]": 1})),
-            "q.op=and&other%5Bkey%5D=1"
-        );
-        let nested = query("form", false, json!([["a"]]));
-        assert!(nested.contains("cannot say"), "{nested}");
-        let path = segment("c", &slot("label", true, false), &json!({"v": ["a.b", "c"]}));
-        assert_eq!(said(path), mixed('.'));
-        let path = segment("c", &slot("matrix", true, false), &json!({"v": ["a;b=c/d", ".."]}));
-        assert_eq!(said(path), ";c=a%3Bb%3Dc%2Fd;c=..");
-        let header = line("c", &slot("simple", false, false), &json!({"v": ["a,b", "c"]}));
-        assert_eq!(said(header), mixed(','));
-    }
-
-    /// A service reads `filter[owner]` as a member of `filter`, and many are lenient about how it is written.
-    #[test]
-    fn a_member_is_no_part_of_what_has_a_place_of_its_own() {
-        let check = |own: &str, name: &str, taken: bool| {
-            let found = pairs("c", &slot("form", true, false), &json!({"v": {name: "you"}}));
-            let said = said(found.and_then(|pairs| text(&pairs, &[&own.to_owned()])).map(Some));
-            let expected = match taken {
-                true => format!("`{}` has a place of its own in this request", visible(name)),
-                false => format!("{}=you", encoded(name)),
-            };
-            assert_eq!(said, expected, "{own} {name}");
-        };
-        for name in [
-            "filter",
-            "filter[owner]",
-            "filter[owner][name]",
-            "filter[]",
-            "filter[",
-            "filter]",
-            "[filter]",
-            "[filter][owner]",
-            "filter%5Bowner%5D",
-            "filter%5bowner%5d",
-            "filter%255Bowner%255D",
-            "%66ilter[owner]",
-            "filter+[owner]",
-            "+filter",
-            " filter [owner]",
-            "Filter[owner]",
-            "filter\0",
-        ] {
-            check("filter", name, true);
-        }
-        for name in ["filter[owner]", "filter", "filter[owner][]", "filter[[owner]]"] {
-            check("filter[owner]", name, true);
-        }
-        for name in
-            ["filters", "filters[owner]", "my[filter]", "filter.owner", "%", "+", "[]", "a&filter"]
-        {
-            check("filter", name, false);
-        }
-        check("filter[owner]", "filter[since]", false);
-        let long = format!("%{}", "25".repeat(1 << 20));
-        check("filter", &long, false);
-    }
-
-    #[test]
-    fn reserved_signs_stay_where_they_end_nothing() {
-        let found = |style, value: Value| {
-            let found = pairs("c", &slot(style, false, true), &json!({"v": value}));
-            text(&found.unwrap(), &[]).unwrap()
-        };
-        assert_eq!(
-            found("form", json!(":/?#[]@!$&'()*+,;= ä%41")),
-            "c=:/?%23%5B%5D@!$%26%27()*%2B,%3B=%20%C3%A4%2541"
-        );
-        assert_eq!(found("form", json!(["a,b", "c/d"])), "c=a%2Cb,c/d");
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use haft_core::contract::{Category, Rate, SideEffectPolicy};
 use haft_core::port::{Standing, Verdict};
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Recent, Turn};
-use haft_core::{Call, ErrorKind, Tool, ToolError};
+use haft_core::{Call, Caller, ErrorKind, Tool, ToolError};
 use serde_json::json;
 
 use super::Refusal;
@@ -68,7 +68,13 @@ pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refu
 /// Whether what the caller came in with still holds. Calls wait for places and for each other, and what was
 /// revoked meanwhile opens nothing: it is looked here, before people are asked, and once more before anything begins.
 pub(crate) fn let_in(inner: &Inner, call: &Call) -> Result<(), Refusal> {
-    let why = match call.caller.credential.as_deref() {
+    let holds = still_holds(inner, &call.caller);
+    holds.map_err(|error| Refusal::at(Stage::Gate, error).by("credential"))
+}
+
+/// The same of whoever asks for something else than a call.
+pub(crate) fn still_holds(inner: &Inner, caller: &Caller) -> Result<(), ToolError> {
+    let why = match caller.credential.as_deref() {
         Some(Credential::Key { kept: Some(key), .. }) if !inner.has_key(key) => {
             "the key that this was asked with has been revoked; nothing was begun"
         }
@@ -80,8 +86,7 @@ pub(crate) fn let_in(inner: &Inner, call: &Call) -> Result<(), Refusal> {
         }
         Some(Credential::Key { .. } | Credential::Token { .. }) | None => return Ok(()),
     };
-    let error = ToolError::new(ErrorKind::Denied, why).suggest("ask with one that is valid");
-    Err(Refusal::at(Stage::Gate, error).by("credential"))
+    Err(ToolError::new(ErrorKind::Denied, why).suggest("ask with one that is valid"))
 }
 
 /// The second of the Unix epoch that it is for whoever checks tokens.

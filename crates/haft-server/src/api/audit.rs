@@ -33,7 +33,7 @@ pub(crate) struct Part {
     pub(crate) kind: Option<String>,
     /// About this agent.
     pub(crate) agent: Option<String>,
-    /// About this tool, by id or by a short name that only one of those called has.
+    /// About this tool, by id or by a short name that only one of those on record has.
     pub(crate) tool: Option<String>,
     /// About this session.
     pub(crate) session: Option<String>,

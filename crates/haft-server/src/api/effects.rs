@@ -7,7 +7,6 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
 use haft_core::port::EffectFilter;
 use haft_runtime::effects::{Found, Probed, UndoTarget, Undone};
@@ -33,7 +32,7 @@ pub(crate) struct Filter {
     /// `compensating`, `compensated` or `stuck`.
     #[param(value_type = Option<String>)]
     pub(crate) state: Option<Stands>,
-    /// Of this tool, by id or by a short name that only one of those called has.
+    /// Of this tool, by id or by a short name that only one of those on record has.
     pub(crate) tool: Option<String>,
     /// Of this session.
     pub(crate) session: Option<String>,
@@ -90,15 +89,6 @@ pub fn shown(record: &EffectRecord) -> Value {
     shown
 }
 
-/// Whoever asks, as a caller of no agent in particular.
-fn operator(who: &Who) -> Caller {
-    let mut caller = Caller::agent(&who.tenant, "");
-    caller.actor = who.principal.clone();
-    caller.subject.clone_from(&who.subject);
-    (caller.via, caller.era) = (who.via.clone(), Some(who.era));
-    caller
-}
-
 /// Effects, newest first.
 #[utoipa::path(get, path = "/v1/effects", tag = "effects",
     operation_id = "list_effects", params(Filter),
@@ -153,7 +143,7 @@ pub(crate) async fn one(door: &Door, who: &Who, call: &str) -> Result<EffectReco
 /// Asks an effect's probe.
 pub(crate) async fn probed(door: &Door, who: &Who, call: &str) -> Result<Probed, Problem> {
     need(who, Role::Operator)?;
-    Ok(door.runtime.probe(&operator(who), call).await?)
+    Ok(door.runtime.probe(&who.caller(""), call).await?)
 }
 
 /// Says what became of an effect.
@@ -165,7 +155,7 @@ pub(crate) async fn settled(
     note: &str,
 ) -> Result<EffectRecord, Problem> {
     one(door, who, call).await?;
-    Ok(door.runtime.settle(&operator(who), call, found, note).await?)
+    Ok(door.runtime.settle(&who.caller(""), call, found, note).await?)
 }
 
 /// Undoes effects.
@@ -175,7 +165,7 @@ pub(crate) async fn undone(
     target: &UndoTarget,
 ) -> Result<Vec<Undone>, Problem> {
     need(who, Role::Operator)?;
-    Ok(door.runtime.undo(&operator(who), target).await?)
+    Ok(door.runtime.undo(&who.caller(""), target).await?)
 }
 
 /// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.

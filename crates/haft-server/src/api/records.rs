@@ -30,7 +30,7 @@ use crate::who::{Role, Who};
 pub(crate) struct Filter {
     /// Of this agent.
     pub(crate) agent: Option<String>,
-    /// Of this tool, by id or by a short name that only one of those called has.
+    /// Of this tool, by id or by a short name that only one of those on record has.
     pub(crate) tool: Option<String>,
     /// Of this session.
     pub(crate) session: Option<String>,
@@ -164,7 +164,7 @@ pub(crate) struct OverTime {
     step_ms: Option<u64>,
     /// Of this agent.
     agent: Option<String>,
-    /// Of this tool, by id or by a short name that only one of those called has.
+    /// Of this tool, by id or by a short name that only one of those on record has.
     tool: Option<String>,
     /// Not before, in milliseconds of the Unix epoch.
     since_ms: Option<i64>,

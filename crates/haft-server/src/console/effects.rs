@@ -149,7 +149,7 @@ fn tone(status: UndoneStatus) -> &'static str {
     match status {
         UndoneStatus::Undone | UndoneStatus::AlreadyUndone => "good",
         UndoneStatus::NothingToUndo | UndoneStatus::CannotBeUndone => "wait",
-        UndoneStatus::Unknown | UndoneStatus::Stuck => "bad",
+        UndoneStatus::Unknown | UndoneStatus::Stuck | UndoneStatus::Denied => "bad",
     }
 }
 
@@ -161,6 +161,7 @@ fn words(status: UndoneStatus) -> &'static str {
         UndoneStatus::CannotBeUndone => "It cannot be undone",
         UndoneStatus::Unknown => "Unknown",
         UndoneStatus::Stuck => "Stuck",
+        UndoneStatus::Denied => "Not allowed",
     }
 }
 

@@ -14,12 +14,13 @@ use serde::de::DeserializeOwned;
 
 use super::page::{self, MOST_COUNTED, Unready, Visitor};
 use super::posted::Posted;
-use super::visits::{Held, same};
+use super::visits::{Held, Seen, same};
 use super::{HOME, encode};
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::Problem;
+use crate::seat::Seat;
 use crate::who::{Role, Who};
 
 /// Scripts and styles are files of ours, forms go back to us, nobody frames us.
@@ -95,9 +96,15 @@ pub(crate) async fn inner(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(visitor) = visitor(&door, request.headers()).await else {
+    let Some(known) = known(&door, request.headers()).await else {
         return stranger(&request);
     };
+    if let Some(seat) = request.extensions_mut().remove::<Seat>()
+        && let Err(problem) = seat.is_of(&known.who)
+    {
+        return Failed(problem).into_response();
+    }
+    let visitor = visitor(&door, known).await;
     // Answers that last look at it again.
     if let Some(token) = &visitor.token {
         request.extensions_mut().insert(Credential(token.clone()));
@@ -153,28 +160,29 @@ pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
+/// Whoever is known by a cookie.
+struct Known {
+    seen: Seen,
+    who: Who,
+    token: Option<Arc<str>>,
+}
+
 /// Whoever the cookie stands for, as their key or token is now.
-async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
+async fn known(door: &Door, headers: &HeaderMap) -> Option<Known> {
     let seen = super::cookie::read(headers).find_map(|text| door.visits.find(text))?;
-    let (who, token) = match seen.held {
-        Held::Key(name) => (door.holder(&name)?, None),
-        Held::Token(token) => (door.identify(&token).await?, Some(token)),
+    let (who, token) = match &seen.held {
+        Held::Key(name) => (door.holder(name)?, None),
+        Held::Token(token) => (door.identify(token).await?, Some(token.clone())),
     };
-    let may = [Role::Approver, Role::Operator].into_iter().any(|role| who.is(role));
-    if !may {
-        return None;
-    }
+    who.decides().then_some(Known { seen, who, token })
+}
+
+/// The same with what their pages say of what waits.
+async fn visitor(door: &Door, known: Known) -> Visitor {
+    let Known { seen, who, token } = known;
     let waiting = if who.is(Role::Approver) { waiting(door, &who).await } else { 0 };
     let unready = unready(door, &who.tenant).await;
-    Some(Visitor {
-        id: seen.id,
-        csrf: seen.csrf,
-        proven: seen.proven,
-        who,
-        token,
-        waiting,
-        unready,
-    })
+    Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, token, waiting, unready }
 }
 
 /// What of a tenant's work is not taken now. That another tenant's is says nothing about it.

@@ -165,6 +165,7 @@ pub(crate) fn problem(problem: &Problem, visitor: Option<&Visitor>) -> Response 
         None => open(problem.title(), &content),
     };
     *response.status_mut() = problem.status();
+    problem.wait().and_then(|wait| response.headers_mut().insert(header::RETRY_AFTER, wait));
     response
 }
 

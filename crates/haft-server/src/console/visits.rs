@@ -3,6 +3,7 @@
 //! Everything here is in memory, bounded, and gone after a restart. What a browser holds is a
 //! random text; what is kept of it is a hash.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -114,6 +115,10 @@ pub(crate) struct Seen {
     /// How long ago the key was shown.
     pub(crate) proven: Duration,
 }
+
+/// How many visits somebody has, and when the one was used that was not for longest: who has more goes first,
+/// then who has been idle.
+type Weight = (usize, Reverse<Instant>);
 
 /// Why an answer on a page does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,25 +273,31 @@ impl Visits {
 
 impl All {
     /// Signs out whoever has the most visits where another is too many: the holder's own first, then
-    /// their tenant's, then those of the tenant that has the most. Of a holder's the one that was not
-    /// used for longest goes.
+    /// their tenant's, then those of the tenant that has the most. Of a holder's, and of those who have as
+    /// many, the one that was not used for longest goes.
     fn make_room(&mut self, holder: &Holder) {
-        let mut tenants: HashMap<Arc<str>, usize> = HashMap::new();
-        let mut holders: HashMap<Holder, usize> = HashMap::new();
+        let mut tenants: HashMap<Arc<str>, Weight> = HashMap::new();
+        let mut holders: HashMap<Holder, Weight> = HashMap::new();
         for visit in self.visits.values() {
-            *tenants.entry(visit.holder.tenant.clone()).or_default() += 1;
-            *holders.entry(visit.holder.clone()).or_default() += 1;
+            let used = Reverse(visit.used);
+            for weight in [
+                tenants.entry(visit.holder.tenant.clone()).or_insert((0, used)),
+                holders.entry(visit.holder.clone()).or_insert((0, used)),
+            ] {
+                *weight = (weight.0 + 1, weight.1.max(used));
+            }
         }
+        let has = |weight: Option<&Weight>, most| weight.is_some_and(|(many, _)| *many >= most);
         let busiest = |tenant: &str| {
             let own = holders.iter().filter(|(one, _)| *one.tenant == *tenant);
-            own.max_by_key(|(_, many)| **many).map(|(one, _)| one)
+            own.max_by_key(|(_, weight)| **weight).map(|(one, _)| one)
         };
-        let goes = if holders.get(holder).is_some_and(|many| *many >= OF_ONE) {
+        let goes = if has(holders.get(holder), OF_ONE) {
             Some(holder)
-        } else if tenants.get(&holder.tenant).is_some_and(|many| *many >= OF_TENANT) {
+        } else if has(tenants.get(&holder.tenant), OF_TENANT) {
             busiest(&holder.tenant)
         } else if self.visits.len() >= MOST {
-            let most = tenants.iter().max_by_key(|(_, many)| **many);
+            let most = tenants.iter().max_by_key(|(_, weight)| **weight);
             most.and_then(|(tenant, _)| busiest(tenant))
         } else {
             None

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_core::port::{Asked, Client as _, Invoke as _, Question};
 use haft_core::record::ConfirmationStatus;
-use haft_core::{Call, Envelope, ErrorKind};
+use haft_core::{Call, Envelope, ErrorKind, ToolError};
 use haft_runtime::redact::is_hidden;
 use haft_runtime::runtime::Void;
 use rmcp::ErrorData;
@@ -44,6 +44,8 @@ pub(super) enum Again {
     Void(Void),
     /// What they answered was over before they did.
     Over,
+    /// Their answer could not be written down.
+    Unrecorded,
     /// The run that they approved ended with questions of the tool's own, and used the approval up.
     Used,
 }
@@ -56,6 +58,7 @@ impl Again {
                 "what you were asked was over before you answered, and your answer does not count"
                     .to_owned()
             }
+            Self::Unrecorded => "your answer could not be recorded, and does not count".to_owned(),
             Self::Used => {
                 "the tool had a question of its own first, and what you approved is good for \
                            one run"
@@ -312,6 +315,8 @@ pub(super) enum Word {
     /// The question was over: somebody else has answered it, or its time was up. The call that follows
     /// says what is so.
     Over,
+    /// It could not be written down: the question is open as it was.
+    Unrecorded,
     /// They said nothing, or what they said is not theirs to say.
     None,
 }
@@ -337,7 +342,16 @@ pub(super) async fn decide(
             let why = "the user has declined, which could not be recorded; nothing was done";
             Err(of_kind(error.kind, ErrorData::internal_error(why, None)))
         }
-        Err(error) => Ok(Void::of(&error).map_or(Word::Over, Word::Void)),
+        Err(error) => Ok(untaken(&error)),
+    }
+}
+
+/// Why a word does not count.
+fn untaken(error: &ToolError) -> Word {
+    match (Void::of(error), error.kind) {
+        (Some(void), _) => Word::Void(void),
+        (None, ErrorKind::ConfirmationRefused | ErrorKind::NotFound) => Word::Over,
+        (None, _) => Word::Unrecorded,
     }
 }
 

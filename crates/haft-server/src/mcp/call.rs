@@ -202,6 +202,7 @@ pub(super) async fn take(
             let before = match word {
                 Word::Void(why) => Some(Again::Void(why)),
                 Word::Over => Some(Again::Over),
+                Word::Unrecorded => Some(Again::Unrecorded),
                 Word::Taken | Word::None => was_approved.then_some(Again::Used),
             };
             approval::waiting((door, seat), &round.talk, call, envelope, before)

@@ -72,12 +72,12 @@ fn resource(uri: String, name: &str, description: &str) -> Resource {
     Resource { uri, name, description, mime_type: JSON.to_owned() }
 }
 
-/// Looks up; none where there is no such thing for this seat. The tenant is the credential's own: any
-/// other is as good as none.
+/// Looks up; none where there is no such thing for this seat.
 pub(super) fn read(door: &Door, seat: &Seat, uri: &str) -> Option<Value> {
-    let tools: Vec<Value> = match read_uri(uri)? {
-        Asked::OfTenant(tenant) if tenant == &*seat.caller.tenant => {
-            let catalog = door.runtime.catalog(&seat.caller, Mode::Text);
+    let (asked, caller) = sought(door, seat, uri)?;
+    let catalog = door.runtime.catalog(&caller, Mode::Text);
+    let tools: Vec<Value> = match asked {
+        Asked::OfTenant(_) => {
             let mut all: Vec<(String, Value)> =
                 catalog.list().map(|one| (one.tool.id.clone(), of_tenant(one))).collect();
             let rest = catalog.unavailable().into_iter();
@@ -85,17 +85,26 @@ pub(super) fn read(door: &Door, seat: &Seat, uri: &str) -> Option<Value> {
             all.sort_by(|a, b| a.0.cmp(&b.0));
             all.into_iter().map(|(_, shown)| shown).collect()
         }
-        Asked::OfTenant(_) => return None,
-        Asked::Enabled(agent) => {
-            let catalog = door.runtime.catalog(&caller(door, seat, agent)?, Mode::Text);
-            catalog.list().map(|one| enabled(&one.tool)).collect()
-        }
-        Asked::Unavailable(agent) => {
-            let catalog = door.runtime.catalog(&caller(door, seat, agent)?, Mode::Text);
-            catalog.unavailable().iter().map(unavailable).collect()
-        }
+        Asked::Enabled(_) => catalog.list().map(|one| enabled(&one.tool)).collect(),
+        Asked::Unavailable(_) => catalog.unavailable().iter().map(unavailable).collect(),
     };
     Some(json!({ "tools": tools }))
+}
+
+/// Whether there is something to look up for this seat, without looking it up.
+pub(super) fn is_there(door: &Door, seat: &Seat, uri: &str) -> bool {
+    sought(door, seat, uri).is_some()
+}
+
+/// What is asked, and in whose name it is looked up. The tenant is the credential's own: any other is
+/// as good as none.
+fn sought<'u>(door: &Door, seat: &Seat, uri: &'u str) -> Option<(Asked<'u>, Caller)> {
+    let asked = read_uri(uri)?;
+    let caller = match &asked {
+        Asked::OfTenant(tenant) => (*tenant == &*seat.caller.tenant).then(|| seat.caller.clone()),
+        Asked::Enabled(agent) | Asked::Unavailable(agent) => caller(door, seat, agent),
+    };
+    Some((asked, caller?))
 }
 
 /// Whose tools are looked up: those of an agent of the same tenant.

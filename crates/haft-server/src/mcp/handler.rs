@@ -25,7 +25,7 @@ const PAGE: usize = 1_000;
 /// How long a list may be kept. Changes are told; this is for those who don't listen.
 const FRESH_MS: u64 = 60_000;
 /// How many resources one session may watch.
-const WATCHED: usize = 100;
+pub(super) const WATCHED: usize = 100;
 
 /// What a session wants to hear about.
 #[derive(Clone, Default)]
@@ -71,10 +71,6 @@ impl Handler {
     /// The least grave line that a session wants to hear.
     pub(super) fn level(&self) -> Level {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn can_be_read(&self, uri: &str) -> bool {
-        resources::documents(self, uri).await.is_some()
     }
 }
 
@@ -175,7 +171,7 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !self.can_be_read(&request.uri).await {
+        if !resources::can_be_read(self, &request.uri).await {
             return Err(resources::missing(&request.uri));
         }
         let mut watched = self.subscribed.set();
@@ -202,8 +198,7 @@ impl ServerHandler for Handler {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| resources::may_be_read(self, uri));
-            uris.truncate(WATCHED);
+            resources::keep_readable(self, uris);
         }
         Some(accepted)
     }

@@ -14,17 +14,17 @@ use futures_util::StreamExt as _;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::answered::until_answered;
 use super::call::{ArgumentsText, CameWith};
 use super::direct::{self, Direct};
 use super::handler::Handler;
 use super::ids::Taken;
+use super::message::Wrong;
 use super::noted::Asking;
 use super::sessions::{self, InUse};
-use super::{Seat, lines, metadata, refusal};
+use super::{Seat, message, metadata, refusal};
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
@@ -249,7 +249,7 @@ impl Endpoint {
         }
         let (mut parts, body) = request.into_parts();
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
-        let (message, arguments) = match lines::message(&bytes, self.door.limits.body_bytes) {
+        let (message, arguments) = match message::read(&bytes, self.door.limits.body_bytes) {
             Ok(read) => read,
             Err(error) => {
                 heard.asking.refused(error.code());
@@ -328,31 +328,7 @@ fn held(
     Response::from_parts(parts, Body::from_stream(pieces))
 }
 
-/// An answer that keeps its request's id until it has been given: the stream may end a moment later. The
-/// handler keeps it, too, so whoever hangs up does not free it before the request has ended.
-fn until_answered(answered: Response, mut taken: Option<Taken>) -> Response {
-    let (parts, body) = answered.into_parts();
-    let pieces = body.into_data_stream().map(move |piece| {
-        if piece.as_ref().is_ok_and(|piece| is_answer(piece)) {
-            drop(taken.take());
-        }
-        piece
-    });
-    Response::from_parts(parts, Body::from_stream(pieces))
-}
-
-/// Whether an event is an answer, and not something that the client is told or asked on the way.
-fn is_answer(event: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Outer {
-        method: Option<IgnoredAny>,
-    }
-    let text = std::str::from_utf8(event).unwrap_or_default();
-    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    data.any(|said| serde_json::from_str::<Outer>(said).is_ok_and(|outer| outer.method.is_none()))
-}
-
-fn refused(wrong: &lines::Wrong) -> Response {
+fn refused(wrong: &Wrong) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     (wrong.status(), kind, wrong.to_line()).into_response()
 }

@@ -1,5 +1,4 @@
-//! Messages, read so that no two readers could take them differently; and a client at the other end
-//! of a pipe, one message a line.
+//! A client at the other end of a pipe, one message a line.
 
 mod coming;
 
@@ -9,17 +8,15 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use axum::http::StatusCode;
-use haft_adm::strict;
+use rmcp::RoleServer;
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage,
-    ProtocolVersion, RequestId,
+    ClientNotification, ClientRequest, GetExtensions as _, JsonRpcMessage, RequestId,
 };
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
-use rmcp::{ErrorData, RoleServer};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -27,159 +24,11 @@ use tokio::task::JoinHandle;
 use self::coming::{Coming, Line};
 use super::Seat;
 use super::call::ArgumentsText;
-use super::coded::{code, coded};
+use super::coded::coded;
 use super::handler::Handler;
 use super::ids::{Ids, Taken};
+use super::message::{self, Wrong};
 use crate::door::Door;
-use crate::problem::Problem;
-
-const META: &str = "_meta";
-/// Where a request of the newer era names its version.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// What is wrong with a message.
-pub(super) struct Wrong {
-    code: ErrorCode,
-    id: Value,
-    why: String,
-    /// What programs are told besides.
-    data: Option<Value>,
-}
-
-impl Wrong {
-    fn of_shape(id: Option<&Value>, why: &str) -> Self {
-        let id = id.filter(|id| is_id(id)).cloned().unwrap_or_default();
-        Self { code: ErrorCode::INVALID_REQUEST, id, why: why.to_owned(), data: None }
-    }
-
-    /// What other doors refuse, too.
-    fn of_problem(id: Value, problem: &Problem) -> Self {
-        let mut data = match problem.details() {
-            Some(Value::Object(details)) => details.clone(),
-            Some(_) | None => Map::new(),
-        };
-        data.insert("code".to_owned(), problem.code().into());
-        data.insert("suggestion".to_owned(), problem.suggestion().into());
-        let (why, data) = (problem.detail().to_owned(), Some(Value::Object(data)));
-        Self { code: ErrorCode::INVALID_REQUEST, id, why, data }
-    }
-
-    /// The HTTP status: a message that can be answered as such is no bad request.
-    pub(super) fn status(&self) -> StatusCode {
-        match self.code == ErrorCode::INVALID_PARAMS {
-            true => StatusCode::OK,
-            false => StatusCode::BAD_REQUEST,
-        }
-    }
-
-    /// Our word for it.
-    pub(super) fn code(&self) -> &'static str {
-        code(self.code)
-    }
-
-    /// The answer to it.
-    pub(super) fn to_line(&self) -> String {
-        let error = coded(ErrorData::new(self.code, self.why.clone(), self.data.clone()));
-        json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string()
-    }
-}
-
-fn is_id(id: &Value) -> bool {
-    id.is_string() || id.is_i64()
-}
-
-/// Where a call has its arguments.
-const ARGUMENTS: [&str; 2] = ["params", "arguments"];
-
-/// Reads one message: strict JSON, and the outer shape of JSON-RPC 2.0. With it comes the text of a
-/// call's arguments.
-pub(super) fn message(bytes: &[u8], most: usize) -> Result<(Value, Option<&str>), Wrong> {
-    let unread =
-        |why: String| Wrong { code: ErrorCode::PARSE_ERROR, id: Value::Null, why, data: None };
-    let text = std::str::from_utf8(bytes).map_err(|_| unread("not UTF-8".to_owned()))?;
-    let limits = strict::Limits::default().with_bytes(most);
-    let read = strict::parse_with(text, &ARGUMENTS, limits);
-    let (value, arguments) = read.map_err(|error| unread(error.to_string()))?;
-    let Some(fields) = value.as_object() else {
-        return Err(Wrong::of_shape(None, "a message is one object; there are no batches"));
-    };
-    let id = fields.get("id");
-    let wrong = |why: &str| Err(Wrong::of_shape(id, why));
-    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return wrong("`jsonrpc` must be \"2.0\"");
-    }
-    let answers = fields.contains_key("result") || fields.contains_key("error");
-    if id.is_some_and(|id| !(is_id(id) || answers && id.is_null())) {
-        return wrong("`id` must be a text or a whole number");
-    }
-    match fields.get("method") {
-        Some(Value::String(_)) => {}
-        None if answers => {}
-        Some(_) | None => return wrong("`method` is missing, or not a text"),
-    }
-    if fields.get("params").is_some_and(|params| !params.is_object()) {
-        return wrong("`params` must be an object");
-    }
-    if let Some(why) = unfit(&value) {
-        let mut wrong = Wrong::of_shape(id, &why);
-        wrong.code = ErrorCode::INVALID_PARAMS;
-        return Err(wrong);
-    }
-    Ok((value, arguments))
-}
-
-/// What a method cannot do without. The SDK takes a message that does not fit its method for one of
-/// a method that it does not know.
-fn unfit(message: &Value) -> Option<String> {
-    let part = |name: &str| message.get("params").and_then(|params| params.get(name));
-    let method = message.get("method")?.as_str()?;
-    let name = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        // The newer era knows them no more, whatever they say: the SDK tells it so.
-        "resources/subscribe" | "resources/unsubscribe" if part(META).is_none_or(is_older) => "uri",
-        "logging/setLevel" if !part(META).is_none_or(is_older) => return None,
-        _ => return unlike(method, message),
-    };
-    if !part(name).is_some_and(Value::is_string) {
-        return Some(format!("`params.{name}` is missing, or not a text"));
-    }
-    let arguments = part("arguments").filter(|_| name == "name");
-    let odd = arguments.is_some_and(|said| !(said.is_object() || said.is_null()));
-    odd.then(|| "`params.arguments` must be an object".to_owned())
-}
-
-/// What the parameters of some methods must be.
-const PARAMETERS: [(&str, &str); 3] = [
-    (
-        "completion/complete",
-        "`ref` (`{type: \"ref/prompt\", name}` or `{type: \"ref/resource\", uri}`) and `argument` (`{name, \
-         value}`, both texts)",
-    ),
-    (
-        "logging/setLevel",
-        "`level`, one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`",
-    ),
-    ("subscriptions/listen", "`notifications`, an object that says what is to be told"),
-];
-
-/// What is wrong with the parameters of such a method, where the SDK would not know it by them.
-fn unlike(method: &str, message: &Value) -> Option<String> {
-    let (_, wanted) = PARAMETERS.iter().find(|(name, _)| *name == method)?;
-    let read: Result<ClientRequest, _> = serde_json::from_value(message.clone());
-    match read {
-        Ok(ClientRequest::CustomRequest(_)) | Err(_) => {
-            Some(format!("`params` of `{method}` must have {wanted}"))
-        }
-        Ok(_) => None,
-    }
-}
-
-/// Whether a request with this `_meta` is of the older era, where no request names its version.
-fn is_older(meta: &Value) -> bool {
-    let said = meta.get(VERSION).and_then(Value::as_str);
-    said.is_none_or(|said| said < ProtocolVersion::V_2026_07_28.as_str())
-}
 
 /// Serves one client until it closes its end.
 ///
@@ -250,7 +99,24 @@ struct Pipe<R, W> {
     /// waits for a message when it has something else to do, and half a line would be written.
     telling: Option<JoinHandle<io::Result<()>>>,
     /// Ends when no more is to be read; none once it has.
-    stop: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    stop: Stop,
+}
+
+type Stop = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
+
+/// At the end a line that is being written is waited for so long.
+const LAST_LINE: Duration = Duration::from_secs(1);
+
+/// What was waited for; none where no more is to be read.
+async fn unless<T>(stop: &mut Stop, waits: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = stop.as_mut()? => {
+            *stop = None;
+            None
+        }
+        value = waits => Some(value),
+    }
 }
 
 impl<R, W> Pipe<R, W>
@@ -261,15 +127,7 @@ where
     /// The next line with something in it; none at the end.
     async fn line(&mut self) -> Option<Line> {
         loop {
-            let line = tokio::select! {
-                biased;
-                () = self.stop.as_mut()? => {
-                    self.stop = None;
-                    return None;
-                }
-                line = self.from.next() => line.ok()??,
-            };
-            match line {
+            match unless(&mut self.stop, self.from.next()).await?.ok()?? {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
                 line @ (Line::Whole(_) | Line::TooLong(_)) => return Some(line),
             }
@@ -280,9 +138,9 @@ where
     fn read(&mut self, line: Line) -> Result<RxJsonRpcMessage<RoleServer>, Wrong> {
         let line = match line {
             Line::Whole(line) => line,
-            Line::TooLong(id) => return Err(too_long(id, self.most)),
+            Line::TooLong(id) => return Err(Wrong::too_long(id, self.most)),
         };
-        let (value, arguments) = message(line.trim_ascii_end(), self.most)?;
+        let (value, arguments) = message::read(line.trim_ascii_end(), self.most)?;
         let id = value.get("id").cloned();
         let read = serde_json::from_value(value)
             .map_err(|why| Wrong::of_shape(id.as_ref(), &format!("not a message of MCP: {why}")))?;
@@ -315,13 +173,6 @@ where
         }
         Ok(message)
     }
-}
-
-/// A message that is longer than one may be.
-fn too_long(id: Value, most: usize) -> Wrong {
-    let mut wrong = Wrong::of_problem(id, &Problem::too_large(most));
-    wrong.why = format!("the message has more than {most} bytes");
-    wrong
 }
 
 /// A message, with the text of a call's arguments for whoever makes the call.
@@ -386,7 +237,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if let Some(telling) = &mut self.telling {
-                let told = telling.await;
+                let told = unless(&mut self.stop, telling).await?;
                 self.telling = None;
                 told.ok()?.ok()?;
             }
@@ -407,6 +258,10 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.to.lock().await.flush().await
+        // Whoever writes flushes, and a client that takes nothing holds up nobody's end.
+        match tokio::time::timeout(LAST_LINE, self.to.lock()).await {
+            Ok(mut to) => to.flush().await,
+            Err(_) => Ok(()),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Resources: what discovery shows, and what the program behind the server adds.
 
+use std::collections::HashSet;
+
 use haft_core::content::Document;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -29,19 +31,28 @@ pub(super) fn templates(handler: &Handler) -> Vec<ResourceTemplate> {
     discovery::templates().into_iter().chain(own).map(shown).collect()
 }
 
-/// Whether there may be something to read under an address: what a program has under its templates, it
-/// says only when that is read.
-pub(super) fn may_be_read(handler: &Handler, uri: &str) -> bool {
+/// Leaves the addresses under which there may be something to read: what a program has under its
+/// templates, it says only when that is read.
+pub(super) fn keep_readable(handler: &Handler, uris: &mut Vec<String>) {
     let (door, caller) = (&handler.door, &handler.seat.caller);
-    let fits = |template: &str| {
-        let beginning = template.split_once('{').map_or(template, |(beginning, _)| beginning);
-        uri.starts_with(beginning)
+    let own = &door.mcp.resources;
+    let known: HashSet<String> =
+        own.iter().flat_map(|one| one.list(caller)).map(|one| one.uri).collect();
+    let templates: Vec<_> = own.iter().flat_map(|one| one.templates(caller)).collect();
+    let fits = |uri: &str, template: &str| {
+        template.split('{').next().is_some_and(|beginning| uri.starts_with(beginning))
     };
-    discovery::read(door, &handler.seat, uri).is_some()
-        || door.mcp.resources.iter().any(|own| {
-            own.list(caller).iter().any(|one| one.uri == uri)
-                || own.templates(caller).iter().any(|one| fits(&one.uri))
-        })
+    uris.retain(|uri| {
+        discovery::is_there(door, &handler.seat, uri)
+            || known.contains(uri)
+            || templates.iter().any(|template| fits(uri, &template.uri))
+    });
+}
+
+/// Whether there is something to read under an address.
+pub(super) async fn can_be_read(handler: &Handler, uri: &str) -> bool {
+    discovery::is_there(&handler.door, &handler.seat, uri)
+        || documents(handler, uri).await.is_some()
 }
 
 /// What is read under an address.

@@ -152,7 +152,8 @@ pub(crate) struct Undone {
     call: String,
     /// Its tool.
     tool: String,
-    /// `undone`, `already_undone`, `nothing_to_undo`, `cannot_be_undone`, `unknown` or `stuck`.
+    /// `undone`, `already_undone`, `nothing_to_undo`, `cannot_be_undone`, `unknown`, `stuck`, or `denied` where
+    /// whoever asked may not any more.
     status: String,
     /// In words.
     message: String,

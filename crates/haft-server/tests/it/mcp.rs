@@ -1,5 +1,7 @@
 //! MCP over HTTP: both eras, keys, sessions, approvals, discovery, and what must not get through.
 
+mod watching;
+
 use std::time::Duration;
 
 use haft_server::Limits;
@@ -788,38 +790,6 @@ async fn headers_that_say_something_else_than_the_body_are_refused() {
         assert_eq!(reply.json()["error"]["code"], -32020, "{reply:?}");
     }
     assert_eq!(served.runs(), 0);
-}
-
-/// The older era refuses to tell of what there is not.
-#[tokio::test]
-async fn what_nobody_can_read_is_not_watched() {
-    let served = Served::new().await;
-    let own = "haft://tools/agent/helper/enabled";
-    let params = json!({"_meta": meta(json!({})), "notifications": {"resourceSubscriptions":
-        [own, "haft://nope", "haft://tools/agent/spy/enabled", "haft://tools/tenant/theirs/available"]}});
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
-    let body = body.to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
-         Content-Type: application/json\r\nAccept: {}\r\nMCP-Protocol-Version: {NEWER}\r\n\
-         Mcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
-        served.agent,
-        ACCEPT.1,
-        body.len()
-    );
-    let mut stream = served.connect().await;
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut heard = String::new();
-    while !heard.contains("resourceSubscriptions") {
-        let mut piece = [0; 4096];
-        let size = stream.read(&mut piece).await.unwrap();
-        assert!(size > 0, "{heard}");
-        heard.push_str(&String::from_utf8_lossy(&piece[..size]));
-    }
-    assert!(heard.contains(own), "{heard}");
-    assert!(!heard.contains("nope") && !heard.contains("spy"), "{heard}");
-    assert!(!heard.contains("theirs"), "{heard}");
 }
 
 #[tokio::test]

@@ -410,3 +410,32 @@ async fn told_to_stop_it_reads_no_more_and_answers_what_it_was_asked() {
     serving.await.unwrap().unwrap();
     assert_eq!(served.runs(), 1, "nothing is read after that");
 }
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_does_not_keep_it_from_stopping() {
+    let served = Served::new().await;
+    let (to, server_in) = tokio::io::duplex(1 << 20);
+    // Room for the first answer, and not for a refusal behind it.
+    let (server_out, from) = tokio::io::duplex(1 << 10);
+    let (stop, told) = tokio::sync::oneshot::channel::<()>();
+    let seat = Seat::local(Caller::agent("ours", "helper"));
+    let told = async move { drop(told.await) };
+    let serving = serve_lines_until(served.door.clone(), seat, server_in, server_out, told);
+    let serving = tokio::spawn(serving);
+    let mut pipe = Pipe { to, from: BufReader::new(from).lines() };
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    pipe.ask(0, "initialize", params).await;
+    pipe.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    for _ in 0..20 {
+        pipe.raw("not json").await;
+    }
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::pause();
+    stop.send(()).unwrap();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(60), serving).await;
+    ended.expect("it waits for its client").unwrap().unwrap();
+    drop(pipe);
+}

@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_server::Limits;
+use haft_server::who::jwt::Issuers;
+use haft_store::Memory;
 use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::client::{Reply, Served, resident_mib};
@@ -154,4 +158,96 @@ async fn whoever_decides_does_not_wait_behind_calls() {
     assert_eq!(revoked.status, 200, "{revoked:?}");
     served.gate()(PLACES / 2);
     assert_eq!(calls.join_all().await, [200; PLACES / 2], "what had begun goes on");
+}
+
+/// A token of an issuer whose keys nobody gets: only they would say that it is forged.
+const FORGED: &str =
+    "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln";
+
+/// Calls of both tenants that keep all of the room until they are let go.
+async fn fill(served: &Arc<Served>) -> JoinSet<u16> {
+    let mut calls = JoinSet::new();
+    for _ in 0..PLACES / 2 {
+        for (key, path) in [
+            (served.agent.clone(), "/v1/agents/helper/calls"),
+            (served.stranger.clone(), "/v1/agents/spy/calls"),
+        ] {
+            let served = served.clone();
+            let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+            calls.spawn(async move { served.post(&key, path, call).await.status });
+        }
+    }
+    served.ran(PLACES).await;
+    calls
+}
+
+/// What decides is known by its path, and whoever uses that has no place before they are known.
+#[tokio::test]
+async fn strangers_do_not_take_the_places_of_those_who_decide() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let issuer = json!({"issuer": "https://login.example", "audience": ["haft"],
+        "jwks_url": url, "tenant": "ours"});
+    let issuers = Issuers::load(&[serde_json::from_value(issuer).unwrap()]).unwrap();
+    let limits = Limits { at_once: PLACES, ..Limits::default() };
+    let memory = Arc::new(Memory::new());
+    let served = Served::build(memory, limits, |builder| builder, |door| door.issuers(issuers));
+    let served = Arc::new(served.await);
+    let calls = fill(&served).await;
+    let ask = format!(
+        "GET /v1/effects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {FORGED}\r\n\r\n"
+    );
+    let mut strangers = Vec::new();
+    for _ in 0..PLACES {
+        let mut stream = served.connect().await;
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        strangers.push(stream);
+    }
+    let asked = silent.accept().await.unwrap();
+    for key in [&served.operator, &served.admin, &served.stranger] {
+        let seen = served.get(key, "/v1/effects").await;
+        assert_eq!(seen.status, 200, "{seen:?}");
+    }
+    served.gate()(PLACES);
+    assert_eq!(calls.join_all().await, [200; PLACES]);
+    drop((asked, strangers));
+}
+
+/// A request of a browser that is signed in.
+async fn look(served: &Served, cookie: &str, path: &str) -> Reply {
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    served.raw(format!("{head}Cookie: {cookie}\r\n\r\n").as_bytes()).await
+}
+
+/// What people do in the console is their tenant's like everything else.
+#[tokio::test]
+async fn the_console_has_its_tenants_part_of_the_room() {
+    let served = Served::with(Limits { at_once: PLACES, ..Limits::default() }).await;
+    let served = Arc::new(served);
+    let form = format!("key={}", served.operator);
+    let enter = format!(
+        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://localhost\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let entered = served.raw(enter.as_bytes()).await;
+    let cookie = entered.header("set-cookie").unwrap_or_else(|| panic!("{entered:?}"));
+    let cookie = cookie.split(';').next().unwrap();
+    let tool = "/console/tools/helper/shop__echo";
+    assert_eq!(look(&served, cookie, tool).await.status, 200);
+    let mut calls = JoinSet::new();
+    for _ in 0..PLACES / 2 {
+        let served = served.clone();
+        let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+        let path = "/v1/agents/helper/calls";
+        calls.spawn(async move { served.post(&served.agent, path, call).await.status });
+    }
+    served.ran(PLACES / 2).await;
+    let refused = look(&served, cookie, tool).await;
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert!(refused.header("retry-after").is_some() && refused.body.contains("<h1>"));
+    let seen = look(&served, cookie, "/console/effects").await;
+    assert_eq!(seen.status, 200, "those who decide have places aside: {seen:?}");
+    served.gate()(PLACES / 2);
+    assert_eq!(calls.join_all().await, [200; PLACES / 2]);
 }

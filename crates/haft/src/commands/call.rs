@@ -1,7 +1,6 @@
 //! `haft call`
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use haft_core::call::{Call as Request, Overrule, RawArguments};
@@ -16,12 +15,9 @@ use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
 use crate::facts;
 use crate::output::{Exit, Given as _, Output, misuse};
-use crate::patience::{Words, patiently};
+use crate::patience::{Patience, Words};
 use crate::registries::Kept;
 use crate::source::Place;
-
-/// An effect that has begun is given this long when the call has returned without it.
-const DRAIN: Duration = Duration::from_secs(25);
 
 pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Result<Exit> {
     let arguments = text_of(&options.args).context("--args")?;
@@ -40,18 +36,19 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
         request.key = request.key.or_else(|| made.key.clone());
         let words = left(request.key.as_deref());
         let work = desk.runtime.invoke(request);
-        let Some(envelope) = patiently(&desk, work, &words, out).await else {
+        let mut patience = Patience::begin();
+        let Some(envelope) = patience.wait(&desk, work, &words, out).await else {
             return Ok(Exit::Findings);
         };
-        desk.runtime.drain(DRAIN).await;
         show(&envelope, options, &made, out)?;
         if made.session.is_none() && is_unheard(&desk, &caller, &envelope, options) {
             out.note(
                 "without a session there is nobody to take messages: `--session new` begins one",
             );
         }
+        let is_over = patience.rest(&desk, &words, out).await;
         desk.store.flush().await.context("the call's record could not be written")?;
-        Ok(if would_do(&envelope, options) { Exit::Done } else { Exit::Findings })
+        Ok(if is_over && would_do(&envelope, options) { Exit::Done } else { Exit::Findings })
     })
 }
 

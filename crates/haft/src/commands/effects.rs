@@ -12,7 +12,7 @@ use crate::assembly::{Desk, block_on, open_store, plain, said, text_of};
 use crate::cli::{Effects, EffectsAction, YesNo};
 use crate::named;
 use crate::output::{Exit, Output, instant, misuse};
-use crate::patience::{Words, patiently};
+use crate::patience::{Patience, Words};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
@@ -121,7 +121,7 @@ async fn probed(
     desk.tend(out).await?;
     let by = by(&desk, options)?;
     let work = desk.runtime.probe(&by, call);
-    match patiently(&desk, work, &left(call), out).await {
+    match Patience::begin().wait(&desk, work, &left(call), out).await {
         Some(probed) => Ok(Some(probed.map_err(said)?.effect)),
         None => Ok(None),
     }

@@ -1,6 +1,5 @@
 //! `haft mcp`
 
-use std::future::pending;
 use std::io::{ErrorKind, Read as _};
 use std::sync::Arc;
 use std::thread;
@@ -75,22 +74,17 @@ async fn serve(
     desk: &Desk,
     door: Arc<Door>,
     seat: Seat,
-    told: impl Future<Output = ()> + Send + 'static,
+    told: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(None);
-    let told = async move {
-        told.await;
-        let _ = stop.send(Some(Instant::now()));
-    };
-    let mut until = stopping.clone();
+    // Heard by itself: whoever serves may be waiting for the client to take something.
     let late = async {
-        // Where nobody says so any more, the client has gone by itself.
-        let told = until.wait_for(Option::is_some).await.is_ok();
-        if !told {
-            return pending().await;
-        }
+        told.await;
+        stop.send_replace(Some(Instant::now()));
         tokio::time::sleep(DRAIN).await;
     };
+    let mut until = stopping.clone();
+    let told = async move { drop(until.wait_for(Option::is_some).await) };
     let serving = serve_lines_until(door, seat, input()?, tokio::io::stdout(), told);
     let served = tokio::select! {
         served = serving => served,

@@ -5,7 +5,7 @@ use haft_runtime::effects::{UndoTarget, UndoneStatus};
 use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Undo;
 use crate::output::{Exit, Output};
-use crate::patience::{Words, patiently};
+use crate::patience::{Patience, Words};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Result<Exit> {
@@ -19,7 +19,8 @@ pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Resul
         let operator = &options.operator;
         let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
         let work = desk.runtime.undo(&by, &target);
-        let Some(undone) = patiently(&desk, work, &left(&options.target), out).await else {
+        let Some(undone) = Patience::begin().wait(&desk, work, &left(&options.target), out).await
+        else {
             return Ok(Exit::Findings);
         };
         let undone = undone.map_err(said)?;
@@ -39,7 +40,10 @@ pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Resul
             UndoneStatus::Undone | UndoneStatus::AlreadyUndone | UndoneStatus::NothingToUndo => {
                 true
             }
-            UndoneStatus::CannotBeUndone | UndoneStatus::Unknown | UndoneStatus::Stuck => false,
+            UndoneStatus::CannotBeUndone
+            | UndoneStatus::Unknown
+            | UndoneStatus::Stuck
+            | UndoneStatus::Denied => false,
         };
         let all = undone.iter().all(|one| settled(one.status));
         Ok(if all { Exit::Done } else { Exit::Findings })

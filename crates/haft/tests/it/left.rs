@@ -170,6 +170,68 @@ fn a_call_that_is_told_to_end_waits_for_what_it_has_begun() {
     }
 }
 
+/// What was ordered may go on when whoever ordered it has given up.
+#[test]
+fn an_answer_is_shown_before_what_goes_on_behind_it_has_ended() {
+    let (port, seen) = waiting();
+    let project = relayed(port);
+    for leaves in [false, true] {
+        let args = json!({ "message": format!("lamp {leaves}") }).to_string();
+        let mut call = Running::start(&project, &["call", "relay", "--args", &args, "--json"]);
+        let (_, stream) = seen.recv().unwrap();
+        let mut out = BufReader::new(call.child.stdout.take().unwrap());
+        let mut shown = String::new();
+        while shown.lines().last() != Some("}") {
+            assert!(out.read_line(&mut shown).unwrap() > 0, "{shown}");
+        }
+        let told: Value = serde_json::from_str(&shown).unwrap();
+        assert!(told["error"]["kind"].is_string(), "{told}");
+        call.until("an effect has begun and goes on");
+        if leaves {
+            call.tell("-INT");
+            let (code, said) = call.end();
+            assert_eq!(code, Some(1), "{said}");
+            assert!(said.contains("left; nobody knows now whether the effect happened"), "{said}");
+            drop(stream);
+        } else {
+            answer(stream);
+            let (code, said) = call.end();
+            assert!(code == Some(1) && !said.contains("left; "), "{said}");
+            let (_, found) = project.json(&["effects", "--tool", "buy", "--json"]);
+            assert_eq!(found[0]["state"], "succeeded", "{found}");
+        }
+    }
+}
+
+/// A shop with a tool that buys, and does not wait as long as buying takes.
+fn relayed(port: u16) -> Project {
+    let project = shop(port, "[policy.modes.text]\ndeadline = \"enforce\"", "");
+    change(&project, "api/tools/buy/schema.json", |contract| {
+        contract["latencyBudgetMs"] = json!(60_000);
+        contract["limits"] = json!({ "maxRuntimeMs": 60_000 });
+    });
+    assert_eq!(project.run(&["new", "relay", "--category", "action"]).code, 0);
+    change(&project, "api/tools/relay/schema.json", |contract| {
+        contract["requiresConfirmation"] = json!(false);
+        contract["latencyBudgetMs"] = json!(1_000);
+        contract["limits"] = json!({ "maxRuntimeMs": 1_000 });
+        contract["capabilities"] = json!(["call_tool"]);
+        contract["redaction"] = json!({ "allow": [], "allowArgs": [] });
+        let all = contract.as_object_mut().unwrap();
+        all.retain(|name, _| name != "confirmation" && name != "output");
+    });
+    project.write(
+        "api/tools/relay/handler.js",
+        "export async function execute({ args, context }) {\n  \
+         const data = await context.callTool(\"buy\", { item: args.message });\n  \
+         return { ok: true, data };\n}\n",
+    );
+    let tests = json!({ "tests": [{ "name": "buys", "args": { "message": "x" },
+        "stubs": { "call_tool.buy": { "returns": {} } }, "expect": { "ok": true } }] });
+    project.write("api/tools/relay/tests.json", &tests.to_string());
+    project
+}
+
 /// Tools that are programs: `order`, what undoes it and what tells of it. The last two say when they have begun,
 /// and wait to be let go.
 fn programs() -> Project {

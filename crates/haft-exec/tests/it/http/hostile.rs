@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use haft_core::ErrorKind;
 use serde_json::json;
 
 use super::rig::{call, client, tool, within};
@@ -87,6 +88,40 @@ async fn a_response_that_is_too_long_is_not_read_to_its_end() {
         assert!(found.starts_with(expected), "{found}");
         assert!(start.elapsed() < Duration::from_secs(4), "{found}");
     }
+}
+
+/// Whoever refuses has done nothing, however much they say about it.
+#[tokio::test]
+async fn a_refusal_is_one_however_long_it_is() {
+    let long = "the response has more than 1048576 bytes";
+    let says = |status: &str, rest: &str| {
+        Does::Says(format!("HTTP/1.1 {status}\r\n{rest}\r\n").into_bytes())
+    };
+    let endless = "content-length: 99999999999\r\n";
+    for (does, kind, expected) in [
+        (says("403 No", endless), ErrorKind::Auth, long),
+        (says("404 No", endless), ErrorKind::NotFound, long),
+        (says("422 No", endless), ErrorKind::InvalidArguments, long),
+        (says("307 There", endless), ErrorKind::Permanent, long),
+        (
+            says("409 No", "content-length: 5\r\n\r\n{}"),
+            ErrorKind::Conflict,
+            "the response broke off",
+        ),
+    ] {
+        let server = Server::saying(does).await;
+        let ended = call(json!({"method": "POST", "url": server.url("/")}), json!({})).await;
+        let (how, error) = error(ended);
+        let source = error.source.clone().unwrap_or_default();
+        assert_eq!((how, error.kind), ("failed", kind), "{error:?}");
+        assert!(source.starts_with(expected), "{source}");
+    }
+    let retry = "retry-after: 7\r\n";
+    let server = Server::saying(says("429 No", &format!("{retry}{endless}"))).await;
+    let gateway = json!({"method": "POST", "url": server.url("/")});
+    let (how, error) = error(call(gateway, json!({})).await);
+    assert_eq!((how, error.kind), ("failed", ErrorKind::RateLimited));
+    assert!(error.suggestion.contains("wait 7 s"), "{error:?}");
 }
 
 #[tokio::test]

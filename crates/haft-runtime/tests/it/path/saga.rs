@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use haft_core::call::Credential;
 use haft_core::contract::Mode;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Ended, Invoke as _, Ledger as _, Undo};
@@ -12,7 +13,7 @@ use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::world::{Does, World, caller, failed, lost};
+use super::world::{Does, NOW, World, caller, failed, lost};
 
 const STEPS: usize = 5;
 
@@ -204,6 +205,35 @@ async fn a_compensation_that_does_not_work_leaves_its_effect_stuck() {
             saga.is_whole().await;
         }
     }
+}
+
+/// A chain takes as long as its services do; whoever asked for it may be gone before its end.
+#[tokio::test]
+async fn what_is_left_of_a_chain_is_not_undone_for_a_key_that_has_ended() {
+    let saga = Saga::new().await;
+    saga.booked(0..STEPS).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    saga.world.next("unbook", Does::Waits(begun.clone(), go.clone()));
+    let until = Credential::Key { kept: None, ends_at_ms: Some(NOW + 1_000) };
+    let actor = Principal::user("mara");
+    let by = Caller { actor, credential: Some(Arc::new(until)), ..caller() };
+    let target = UndoTarget::TurnGroup(saga.group.clone());
+    let ends = async {
+        begun.notified().await;
+        saga.world.clock.advance(1_000);
+        go.notify_one();
+    };
+    let (undone, ()) = tokio::join!(saga.world.runtime.undo(&by, &target), ends);
+    let undone = undone.unwrap();
+    let statuses: Vec<_> = undone.iter().map(|one| one.status).collect();
+    let mut expected = vec![UndoneStatus::Denied; STEPS];
+    expected[0] = UndoneStatus::Undone;
+    assert_eq!(statuses, expected, "what had begun goes on: {undone:?}");
+    assert!(undone[1].message.contains("has expired"), "{undone:?}");
+    assert_eq!(saga.acts("unbook").len(), 1);
+    // For somebody else all of it is as it was.
+    saga.undo().await;
+    assert!(saga.effects().await.iter().all(|one| one.state == State::Compensated));
 }
 
 /// Whoever comes second finds what the first has done meanwhile, and neither says that it failed.

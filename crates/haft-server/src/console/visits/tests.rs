@@ -47,6 +47,24 @@ async fn whoever_signs_in_without_end_signs_nobody_else_out() {
     assert!(visits.all().visits.len() <= MOST);
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_those_who_have_as_many_whoever_is_idle_goes() {
+    let visits = Visits::default();
+    let mut people = Vec::new();
+    for n in 0..OF_TENANT {
+        people.extend(many(&visits, "ours", &n.to_string(), 1).await);
+    }
+    // The first of them are busy, and the others are not.
+    let (busy, idle) = people.split_at(OF_TENANT - 20);
+    assert_eq!(on(&visits, busy), busy.len());
+    later(60).await;
+    let more = many(&visits, "ours", "another", 1).await;
+    let also = many(&visits, "ours", "one more", 1).await;
+    assert!(visits.find(&idle[0]).is_none() && visits.find(&idle[1]).is_none());
+    let left = [busy, &idle[2..], &more, &also].concat();
+    assert_eq!(on(&visits, &left), OF_TENANT);
+}
+
 async fn later(seconds: u64) {
     tokio::time::advance(Duration::from_secs(seconds)).await;
 }

@@ -63,3 +63,19 @@ fn nothing_in_a_finding_is_hidden() {
     let shown = message(&question, None);
     assert!(shown.ends_with("\nTake care: `to` names `a\\u001b[2J\\u202e.com`"), "{shown}");
 }
+
+/// That a question was over is said where it was, and not where nobody could write the answer down.
+#[test]
+fn why_an_answer_does_not_count_is_said_as_it_is() {
+    for (kind, expected) in [
+        (ErrorKind::ConfirmationRefused, Word::Over),
+        (ErrorKind::NotFound, Word::Over),
+        (ErrorKind::StoreUnavailable, Word::Unrecorded),
+        (ErrorKind::Internal, Word::Unrecorded),
+    ] {
+        assert_eq!(untaken(&ToolError::new(kind, "no")), expected, "{kind:?}");
+    }
+    let void = ToolError::new(ErrorKind::ConfirmationRefused, "no");
+    let void = void.with_details(json!({"why": "tool_changed"}));
+    assert_eq!(untaken(&void), Word::Void(Void::Tool));
+}

@@ -8,11 +8,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
+use crate::mcp::message::is_id;
+
 /// A line, without its end.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
     Whole(Vec<u8>),
-    /// It is longer than a message may be, and not kept; with the id that it has.
+    /// It is longer than a message may be, and not kept; with the id under which it is answered.
     TooLong(Value),
 }
 
@@ -70,11 +72,12 @@ impl<R: AsyncRead + Unpin> Coming<R> {
     }
 }
 
-/// So much of one member is kept: an id is shorter, or it is not repeated.
+/// So much of one member is kept: an id or a method is shorter, or it is not known.
 const MEMBER: usize = 256;
 
-/// The id of a message that is too long to be read, so that whoever waits for its answer gets one. It stands
-/// behind everything else in what some clients write.
+/// The id of a request that is too long to be read, so that whoever waits for its answer gets one. It stands
+/// behind everything else in what some clients write. (An answer has the id of a question of ours, which may be
+/// that of a request of theirs, too.)
 #[derive(Default)]
 struct Skimmed {
     depth: usize,
@@ -83,6 +86,15 @@ struct Skimmed {
     /// What stands at the top since the last comma there.
     member: Vec<u8>,
     id: Option<Value>,
+    has_method: bool,
+}
+
+/// What is looked for at the top of a message. What other members hold is not there, and is no JSON without it.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Member {
+    Id(Value),
+    Method(String),
 }
 
 impl Skimmed {
@@ -114,25 +126,23 @@ impl Skimmed {
         }
     }
 
-    /// Looks whether a member is the id. What others hold is not there, and is no JSON without it.
+    /// Looks whether a member is one of those.
     fn end_member(&mut self) {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Id {
-            id: Value,
-        }
         let member = mem::take(&mut self.member);
         let text = String::from_utf8_lossy(&member);
-        if member.len() <= MEMBER
-            && let Ok(Id { id }) = serde_json::from_str(&format!("{{{text}}}"))
-        {
+        if member.len() > MEMBER {
+            return;
+        }
+        match serde_json::from_str(&format!("{{{text}}}")) {
             // Of two, nobody can say which is meant.
-            self.id = Some(if self.id.is_none() { id } else { Value::Null });
+            Ok(Member::Id(id)) => self.id = Some(if self.id.is_none() { id } else { Value::Null }),
+            Ok(Member::Method(name)) => self.has_method |= !name.is_empty(),
+            Err(_) => {}
         }
     }
 
     fn id(self) -> Value {
-        self.id.filter(super::is_id).unwrap_or_default()
+        self.id.filter(|id| self.has_method && is_id(id)).unwrap_or_default()
     }
 }
 
@@ -193,13 +203,20 @@ mod tests {
     fn a_line_that_is_too_long_is_known_by_its_id() {
         let long = "x,{\\\"\\\\".repeat(20);
         for (text, id) in [
-            (format!(r#"{{"id":7,"params":{{"a":"{long}"}}}}"#), json!(7)),
-            (format!(r#"{{"params":{{"id":1,"a":["{long}"]}}, "id" : "q\"" }}"#), json!("q\"")),
-            (format!(r#"{{"a":"{long}","id":8"#), json!(null)),
-            (format!(r#"{{"id":1,"id":2,"a":"{long}"}}"#), json!(null)),
-            (format!(r#"{{"id":{{}},"a":"{long}"}}"#), json!(null)),
-            (format!(r#"[{{"id":3,"a":"{long}"}}]"#), json!(null)),
-            (format!(r#"{{"id":"{}"}}"#, "x".repeat(MEMBER)), json!(null)),
+            (format!(r#"{{"id":7,"method":"m","params":{{"a":"{long}"}}}}"#), json!(7)),
+            (
+                format!(r#"{{"params":{{"id":1,"a":["{long}"]}},"method":"m", "id" : "q\"" }}"#),
+                json!("q\""),
+            ),
+            // Answers to questions of ours.
+            (format!(r#"{{"id":7,"result":{{"a":"{long}"}}}}"#), json!(null)),
+            (format!(r#"{{"id":7,"error":{{"method":"m","message":"{long}"}}}}"#), json!(null)),
+            (format!(r#"{{"id":7,"method":{{}},"result":"{long}"}}"#), json!(null)),
+            (format!(r#"{{"method":"m","a":"{long}","id":8"#), json!(null)),
+            (format!(r#"{{"method":"m","id":1,"id":2,"a":"{long}"}}"#), json!(null)),
+            (format!(r#"{{"method":"m","id":{{}},"a":"{long}"}}"#), json!(null)),
+            (format!(r#"[{{"id":3,"method":"m","a":"{long}"}}]"#), json!(null)),
+            (format!(r#"{{"method":"m","id":"{}"}}"#, "x".repeat(MEMBER)), json!(null)),
             ("x".repeat(1_000), json!(null)),
         ] {
             check(&format!("{text}\nb\n"), &[Line::TooLong(id), whole("b")]);
