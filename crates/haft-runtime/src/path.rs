@@ -33,6 +33,7 @@ pub(crate) use act::ways;
 pub(crate) use authorize::Authorized as Decided;
 pub(crate) use check::written_size;
 use confirm::Approved;
+pub(crate) use gate::let_in;
 pub(crate) use recall::Recall;
 pub(crate) use replay::UNDONE;
 use trip::Trip;

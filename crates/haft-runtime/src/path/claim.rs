@@ -104,10 +104,7 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    if inner.is_over(&joined.call().caller) {
-        return Err(refused(Inner::of_nobody()));
-    }
-    if let Err(refusal) = gate::let_in(inner, joined.call()) {
+    if let Err(refusal) = gate::let_in(inner, &joined.call().caller) {
         trip.rule = refusal.rule;
         return Err(refused(refusal.error));
     }
