@@ -346,7 +346,7 @@ pub(super) fn all<T>(
 mod tests {
     use rusqlite::StatementStatus;
 
-    use super::super::tx::HEAD_OF_CALL;
+    use super::super::tx::{HEAD_OF_CALL, WAITING};
     use super::*;
 
     fn filled(sql: &str) -> Connection {
@@ -414,6 +414,24 @@ mod tests {
             let query = found_calls(&filter);
             let (steps, rows) = work(&conn, &query.sql, &query.values);
             assert!(steps < 500 && rows == expected, "{filter:?}: {steps} steps, {rows} rows");
+        }
+    }
+
+    /// However many there are: it is counted in the step that writes, and whoever claims waits for that.
+    #[test]
+    fn questions_that_wait_are_counted_by_whom_they_are_of_and_none_is_opened() {
+        let conn = filled(
+            "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body, asker) \
+             SELECT 'acme', 'c' || n, x'00', iif(n % 2, 'pending', 'spent'), n, 'unreadable', \
+             CAST(n % 500 AS BLOB) FROM n",
+        );
+        for (asker, after, expected) in [("7", 0, 10), ("7", 2_600, 4), ("8", 0, 0), ("x", 0, 0)] {
+            let asker = Value::Blob(asker.as_bytes().to_vec());
+            let values = [Value::Text("acme".to_owned()), asker, Value::Integer(after)];
+            let (steps, _) = work(&conn, WAITING, &values);
+            assert!(steps < 200, "{steps} steps");
+            let found = one(&conn, WAITING, params_from_iter(&values), |row| row.get::<_, i64>(0));
+            assert_eq!(found.unwrap(), Some(expected), "{values:?}");
         }
     }
 

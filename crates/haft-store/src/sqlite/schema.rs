@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/signing.sql"),
     include_str!("schema/granting.sql"),
     include_str!("schema/deeds.sql"),
+    include_str!("schema/asking.sql"),
 ];
 
 /// The version from which on the trail says who may use a connection.

@@ -95,7 +95,7 @@ async fn check(bed: &Bed) {
         let conn = Connection::open(bed.path()).unwrap();
         conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
-    assert_eq!(now, 15);
+    assert_eq!(now, 16);
     let other = Bed::sqlite();
     let made = again(&other).await;
     assert_eq!(trail(&store).await, trail(&made).await);
