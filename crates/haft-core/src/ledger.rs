@@ -255,6 +255,10 @@ pub struct Effect {
     /// The call whose handler asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// The key of that call's effect: what it is a part of, whichever attempt asked for it first. An earlier version of
+    /// haft did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<Digest>,
     /// The effect that this one undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensates: Option<String>,
@@ -352,6 +356,17 @@ impl EffectRecord {
     #[must_use]
     pub fn first_at_ms(&self) -> i64 {
         self.effect.first_at_ms.unwrap_or(self.started_at_ms)
+    }
+
+    /// Whether the handler of this one asked for another.
+    #[must_use]
+    pub fn has_part(&self, other: &Effect) -> bool {
+        other.tenant == self.effect.tenant
+            && match &other.part_of {
+                Some(key) => *key == self.key,
+                // An earlier version of haft wrote it.
+                None => other.within.as_ref() == Some(&self.effect.call),
+            }
     }
 }
 

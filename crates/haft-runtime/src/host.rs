@@ -60,8 +60,8 @@ pub(crate) struct Bound {
     purpose: Purpose,
     /// When the call is over.
     end: Option<Instant>,
-    /// What keys of nested calls are made from.
-    key: Option<String>,
+    /// What the call's effect is on record under: keys of nested calls are made from it.
+    key: Option<Digest>,
     calls: AtomicU32,
     /// How often each tool was called with which arguments.
     nested: Mutex<HashMap<Digest, u32>>,
@@ -82,7 +82,7 @@ impl Bound {
         inner: &Arc<Inner>,
         tool: &Arc<Tool>,
         scope: Arc<Scope>,
-        key: Option<String>,
+        key: Option<Digest>,
         auth: Option<(Arc<Auth>, Arc<Leased>)>,
         purpose: Purpose,
     ) -> Self {

@@ -32,6 +32,7 @@ use serde_json::Value;
 pub(crate) use act::ways;
 pub(crate) use authorize::Authorized as Decided;
 pub(crate) use check::written_size;
+pub(crate) use claim::by_key;
 use confirm::Approved;
 pub(crate) use gate::let_in;
 pub(crate) use recall::Recall;

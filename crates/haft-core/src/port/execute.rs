@@ -132,8 +132,8 @@ pub trait Host: Send + Sync {
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>>;
 
-    /// Why the call is not to be begun now: the rules that let it run have changed since. To be asked by whoever has
-    /// waited for a place, as late as can be; the path decides anew then.
+    /// Why the call is not to be begun now: the rules that let it run have changed since, or what its caller came in with
+    /// has ended. To be asked by whoever has waited for a place, as late as can be; the path decides anew then.
     fn withdrawn(&self) -> Option<ToolError> {
         None
     }

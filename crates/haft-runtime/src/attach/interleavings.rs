@@ -74,6 +74,7 @@ fn claim(call: &str) -> Claim {
             raw_arguments: None,
             connection: None,
             within: None,
+            part_of: None,
             compensates: None,
             first_at_ms: None,
             provider_key: None,

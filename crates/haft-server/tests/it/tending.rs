@@ -141,6 +141,7 @@ fn begun() -> Claim {
             raw_arguments: None,
             connection: None,
             within: None,
+            part_of: None,
             compensates: None,
             first_at_ms: None,
             provider_key: None,

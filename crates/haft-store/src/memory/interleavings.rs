@@ -76,6 +76,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             arguments: json!({}),
             connection: None,
             within: None,
+            part_of: None,
             compensates: None,
             first_at_ms: None,
             provider_key: None,

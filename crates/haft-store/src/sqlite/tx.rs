@@ -1,5 +1,6 @@
 //! The tables in SQLite, inside the writer's transaction.
 
+use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::digest::hex;
@@ -221,9 +222,9 @@ impl Tables for Tx<'_> {
     fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64> {
         let sql = "INSERT OR REPLACE INTO effects (key, fingerprint, act, tenant, call, tool, \
                    session, turn_group, class, state, epoch, owner, lease_until_ms, \
-                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation, deed) VALUES \
-                   (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, ?15, \
-                   ?16, ?17, ?18)";
+                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation, deed, part_of) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, \
+                   ?15, ?16, ?17, ?18, ?19)";
         let effect = &claim.effect;
         let (owner, now_ms) = (self.owner, self.now_ms);
         let columns = Columns::of(&effect.tenant, &claim.key.raw());
@@ -247,6 +248,7 @@ impl Tables for Tx<'_> {
             text,
             claim.confirmation.as_ref().map(|spend| &spend.id),
             claim.deed.raw(),
+            effect.part_of.as_ref().map(Digest::raw),
         ];
         self.execute(sql, params)?;
         Ok(self.conn.last_insert_rowid())

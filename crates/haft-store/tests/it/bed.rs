@@ -153,6 +153,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             arguments: json!({ "to": "bo", "amount": 12 }),
             connection: Some("conn_1".into()),
             within: None,
+            part_of: None,
             compensates: None,
             first_at_ms: None,
             provider_key: None,
