@@ -117,8 +117,8 @@ pub struct Claim {
     /// Tenant, tool, connection and arguments, whatever the key: while one such act has an unknown
     /// outcome, another is not begun.
     pub act: Digest,
-    /// The same as an earlier version of haft wrote it: what it left open counts too.
-    pub act_before: Option<Digest>,
+    /// The same as earlier versions of haft wrote it: what they left open counts too.
+    pub acts_before: Vec<Digest>,
     /// Tenant, tool, connection and all that the tool gets, whatever its contract says that an act goes by.
     /// What was begun under another contract is found by it.
     pub deed: Digest,

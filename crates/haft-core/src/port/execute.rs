@@ -176,6 +176,12 @@ pub trait Provide: Send + Sync {
     /// done nothing.
     fn writes(&self, method: &str) -> bool;
 
+    /// Whether it may do something else for a call that names another connection, where the tool's contract asks for
+    /// none. Then two such calls are two acts.
+    fn reads_connection(&self) -> bool {
+        true
+    }
+
     /// Whether a method is refused to tools that do not write.
     fn changes(&self, method: &str) -> bool {
         self.writes(method)

@@ -47,7 +47,7 @@ fn claim(call: &str) -> Claim {
         other: None,
         fingerprint: key(),
         act: key(),
-        act_before: None,
+        acts_before: Vec::new(),
         place: None,
         deed: key(),
         lease_ms: 60_000,

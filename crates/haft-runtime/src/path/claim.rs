@@ -348,7 +348,7 @@ fn record(
         other,
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
-        act_before: Some(key.act_before.clone()),
+        acts_before: key.acts_before.clone(),
         deed: key.deed.clone(),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),

@@ -114,7 +114,7 @@ fn begun() -> Claim {
         key: digest("key"),
         fingerprint: digest("arguments"),
         act: digest("act"),
-        act_before: None,
+        acts_before: Vec::new(),
         place: None,
         deed: digest("deed"),
         lease_ms: 30_000,

@@ -50,7 +50,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
         other: None,
         fingerprint: digest.clone(),
         act: digest.clone(),
-        act_before: None,
+        acts_before: Vec::new(),
         place: None,
         deed: digest.clone(),
         lease_ms: LEASE_MS as u64,

@@ -127,7 +127,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         other: None,
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
-        act_before: None,
+        acts_before: Vec::new(),
         place: None,
         deed: digest(&format!("deed of {key}")),
         lease_ms: LEASE as u64,

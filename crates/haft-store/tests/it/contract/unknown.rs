@@ -31,7 +31,7 @@ contract! {
         let store = bed.open();
         settled(&*store, same_act("first"), State::Unknown).await;
         let anew = |before: &str| haft_core::ledger::Claim {
-            act_before: Some(digest(before)), ..claim("second")
+            acts_before: vec![digest(before)], ..claim("second")
         };
         assert_eq!(word(&store.claim(anew("one act")).await.unwrap()), "similar");
         assert_eq!(word(&store.claim(anew("another")).await.unwrap()), "fresh 1");
