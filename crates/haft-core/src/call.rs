@@ -291,6 +291,8 @@ pub struct Call {
 pub struct Within {
     /// Its id.
     pub call: Arc<str>,
+    /// The key that the ledger has it under, whichever attempt it is; none where it has no effects.
+    pub key: Option<Digest>,
     /// The turn that it is part of. What its handler does is part of that turn, too, however long it takes.
     pub turn: u64,
 }

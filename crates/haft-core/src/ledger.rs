@@ -117,8 +117,8 @@ pub struct Claim {
     /// Tenant, tool, connection and arguments, whatever the key: while one such act has an unknown
     /// outcome, another is not begun.
     pub act: Digest,
-    /// The same as an earlier version of haft wrote it: what it left open counts too.
-    pub act_before: Option<Digest>,
+    /// The same as earlier versions of haft wrote it: what they left open counts too.
+    pub acts_before: Vec<Digest>,
     /// Tenant, tool, connection and all that the tool gets, whatever its contract says that an act goes by.
     /// What was begun under another contract is found by it.
     pub deed: Digest,
@@ -255,6 +255,10 @@ pub struct Effect {
     /// The call whose handler asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// The key of that call's effect: what it is a part of, whichever attempt asked for it first. An earlier version of
+    /// haft did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<Digest>,
     /// The effect that this one undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensates: Option<String>,
@@ -352,6 +356,17 @@ impl EffectRecord {
     #[must_use]
     pub fn first_at_ms(&self) -> i64 {
         self.effect.first_at_ms.unwrap_or(self.started_at_ms)
+    }
+
+    /// Whether the handler of this one asked for another.
+    #[must_use]
+    pub fn has_part(&self, other: &Effect) -> bool {
+        other.tenant == self.effect.tenant
+            && match &other.part_of {
+                Some(key) => *key == self.key,
+                // An earlier version of haft wrote it.
+                None => other.within.as_ref() == Some(&self.effect.call),
+            }
     }
 }
 

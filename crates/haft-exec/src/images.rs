@@ -243,6 +243,10 @@ impl Provide for Images {
         })
     }
 
+    fn reads_connection(&self) -> bool {
+        false
+    }
+
     fn writes(&self, method: &str) -> bool {
         method != "find"
     }

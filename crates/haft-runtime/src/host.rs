@@ -3,6 +3,7 @@
 mod builtin;
 mod client;
 mod nested;
+mod told;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::path;
 use crate::redact::{Confided, Leased};
 use crate::runtime::Inner;
 
@@ -58,8 +60,8 @@ pub(crate) struct Bound {
     purpose: Purpose,
     /// When the call is over.
     end: Option<Instant>,
-    /// What keys of nested calls are made from.
-    key: Option<String>,
+    /// What the call's effect is on record under: keys of nested calls are made from it.
+    key: Option<Digest>,
     calls: AtomicU32,
     /// How often each tool was called with which arguments.
     nested: Mutex<HashMap<Digest, u32>>,
@@ -69,7 +71,7 @@ pub(crate) struct Bound {
     refusals: Mutex<Vec<ToolError>>,
     /// The rules by which the call may be begun.
     rulebook: u64,
-    /// It was not begun because there are others.
+    /// It was not begun because there are others, or its caller is not let in any more.
     withdrawn: AtomicBool,
     /// What the tools that it calls hide.
     confided: Option<Arc<Confided>>,
@@ -80,9 +82,8 @@ impl Bound {
         inner: &Arc<Inner>,
         tool: &Arc<Tool>,
         scope: Arc<Scope>,
-        key: Option<String>,
+        key: Option<Digest>,
         auth: Option<(Arc<Auth>, Arc<Leased>)>,
-        client: Option<Arc<dyn Client>>,
         purpose: Purpose,
     ) -> Self {
         let class = tool.contract.side_effect_policy;
@@ -91,7 +92,7 @@ impl Bound {
             scope,
             tool: tool.clone(),
             auth,
-            client,
+            client: None,
             class,
             purpose: purpose.within(class),
             end: None,
@@ -101,13 +102,25 @@ impl Bound {
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
-            rulebook: inner.policy().number,
+            rulebook: 0,
             withdrawn: AtomicBool::new(false),
             confided: None,
         }
     }
 
-    /// Whether it was not begun because the rules have changed.
+    /// Begun by the rules of this number, or not at all.
+    pub(crate) fn by(mut self, rulebook: u64) -> Self {
+        self.rulebook = rulebook;
+        self
+    }
+
+    /// With whoever made the call to speak to.
+    pub(crate) fn speaking_to(mut self, client: Option<Arc<dyn Client>>) -> Self {
+        self.client = client;
+        self
+    }
+
+    /// Whether it was not begun because what let it run has changed.
     pub(crate) fn was_withdrawn(&self) -> bool {
         self.withdrawn.load(Ordering::SeqCst)
     }
@@ -231,7 +244,7 @@ impl Bound {
             "`{}.{}` changes something, and the contract says that this tool does not write; say \
              `\"sideEffects\": \"writes\"` in it",
             capability.in_js(),
-            crate::path::shown(method),
+            path::shown(method),
         );
         Err(ToolError::new(ErrorKind::Internal, message))
     }
@@ -257,44 +270,6 @@ impl Bound {
             writing.as_mut().poll(task)
         })
         .await
-    }
-
-    /// What the handler says to others, without secrets.
-    fn scrubbed(&self, inner: &Inner, mut said: Value) -> Result<Value, ToolError> {
-        let leased = self.auth.as_ref().map(|(_, leased)| &**leased);
-        match inner.sieve(&self.scope.caller.tenant, leased).value(&mut said) {
-            Ok(_) => Ok(said),
-            Err(why) => {
-                let message = "what the handler said could not be made safe to pass on";
-                Err(ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why))
-            }
-        }
-    }
-
-    /// What the handler is told, without secrets: a service may repeat what it was sent, and a handler
-    /// that has read a secret can spell it so that nobody recognises it any more.
-    fn told(&self, inner: &Inner, answer: Result<Value, ToolError>) -> Result<Value, ToolError> {
-        let leased = self.auth.as_ref().map(|(_, leased)| &**leased);
-        let sieve = inner.sieve(&self.scope.caller.tenant, leased);
-        if sieve.is_empty() {
-            return answer;
-        }
-        let unsafe_to_tell = |why| {
-            let message = "what was answered could not be made safe to pass on";
-            ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why)
-        };
-        match answer {
-            Ok(mut value) => sieve.value(&mut value).map(|_| value).map_err(unsafe_to_tell),
-            Err(mut error) => match sieve.error(&mut error) {
-                Ok(()) => Err(error),
-                Err(why) => {
-                    let partly = error.partial_side_effects;
-                    let mut error = unsafe_to_tell(why);
-                    error.partial_side_effects = partly;
-                    Err(error)
-                }
-            },
-        }
     }
 
     async fn reached(
@@ -381,12 +356,13 @@ impl Host for Bound {
     }
 
     fn withdrawn(&self) -> Option<ToolError> {
-        let now = self.inner.upgrade()?.policy().number;
-        if now == self.rulebook {
+        let inner = self.inner.upgrade()?;
+        let same_rules = inner.policy().number == self.rulebook;
+        if same_rules && path::let_in(&inner, &self.scope.caller).is_ok() {
             return None;
         }
         self.withdrawn.store(true, Ordering::SeqCst);
-        let why = "the rules changed while the call waited to be begun; nothing was done";
+        let why = "what let the call run changed while it waited to be begun; nothing was done";
         Some(ToolError::new(ErrorKind::Transient, why))
     }
 }

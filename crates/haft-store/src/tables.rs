@@ -66,8 +66,9 @@ pub(crate) trait Tables {
     /// What is approved and not spent.
     fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>>;
 
-    /// What was asked since and nobody has answered.
-    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>>;
+    /// How many questions somebody has asked after a time that nobody has answered. Counted without opening any: whoever
+    /// claims waits meanwhile.
+    fn waiting(&mut self, tenant: &str, asker: &[u8; 32], after_ms: i64) -> Res<usize>;
 
     /// Whether an approval stands in the audit trail as it is said here.
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool>;

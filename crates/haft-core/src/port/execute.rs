@@ -132,8 +132,8 @@ pub trait Host: Send + Sync {
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>>;
 
-    /// Why the call is not to be begun now: the rules that let it run have changed since. To be asked by whoever has
-    /// waited for a place, as late as can be; the path decides anew then.
+    /// Why the call is not to be begun now: the rules that let it run have changed since, or what its caller came in with
+    /// has ended. To be asked by whoever has waited for a place, as late as can be; the path decides anew then.
     fn withdrawn(&self) -> Option<ToolError> {
         None
     }
@@ -175,6 +175,12 @@ pub trait Provide: Send + Sync {
     /// Whether a method changes anything. A handler that fails before it called one has certainly
     /// done nothing.
     fn writes(&self, method: &str) -> bool;
+
+    /// Whether it may do something else for a call that names another connection, where the tool's contract asks for
+    /// none. Then two such calls are two acts.
+    fn reads_connection(&self) -> bool {
+        true
+    }
 
     /// Whether a method is refused to tools that do not write.
     fn changes(&self, method: &str) -> bool {

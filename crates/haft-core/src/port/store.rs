@@ -73,6 +73,9 @@ pub trait Ledger: Send + Sync {
     /// The entry under a key, where there is one.
     fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord>;
 
+    /// What the handler of an effect did through other tools in all attempts under its key, newest first: all of it.
+    fn parts<'a>(&'a self, whole: &'a EffectRecord) -> Answer<'a, Vec<EffectRecord>>;
+
     /// Effects, newest first.
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>>;
 

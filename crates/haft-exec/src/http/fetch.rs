@@ -102,6 +102,10 @@ impl Provide for Fetch {
         Box::pin(self.fetch(binding, method, arguments))
     }
 
+    fn reads_connection(&self) -> bool {
+        false
+    }
+
     fn writes(&self, method: &str) -> bool {
         !matches!(method, "get" | "head")
     }

@@ -14,8 +14,8 @@ use self::steps::TakenUp;
 use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
 use crate::fail::fail_point;
-use crate::path::still_holds;
-use crate::runtime::{Inner, Runtime, asked};
+use crate::path::let_in;
+use crate::runtime::{Runtime, asked};
 
 /// So many questions of one compensation are answered: its own, and those of what its handler calls.
 const MOST_QUESTIONS: usize = 8;
@@ -128,23 +128,16 @@ impl Runtime {
 
     async fn undo_one(&self, by: &Caller, effect: EffectRecord) -> Undone {
         let (call, tool) = (effect.effect.call.clone(), effect.effect.tool.clone());
-        let (status, message) = match (self.part_of(&effect).await, self.may_still(by)) {
+        // Each time anew: a chain takes as long as its services do, and whoever asked may have no right to more.
+        let (status, message) = match (self.part_of(&effect).await, let_in(&self.inner, by)) {
             (Some(part), _) => part,
-            (None, Err(error)) => (UndoneStatus::Denied, error.message.clone()),
+            (None, Err(refusal)) => (UndoneStatus::Denied, refusal.error.message.clone()),
             (None, Ok(())) => match self.known(by, effect).await {
                 Ok(effect) => self.compensate(by, effect).await,
                 Err(message) => (UndoneStatus::Unknown, message),
             },
         };
         Undone { call, tool, status, message }
-    }
-
-    /// Whether whoever asked may have one more undone: a chain takes as long as its services do.
-    fn may_still(&self, by: &Caller) -> Result<(), ToolError> {
-        match self.inner.is_over(by) {
-            true => Err(Inner::of_nobody()),
-            false => still_holds(&self.inner, by),
-        }
     }
 
     /// Whether it happened must be known before it is undone.

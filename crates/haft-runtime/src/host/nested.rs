@@ -42,7 +42,8 @@ impl Bound {
         call.connection.clone_from(&scope.connection);
         call.connections = scope.connection.iter().cloned().collect();
         call.through.clone_from(&scope.through);
-        call.within = Some(Within { call: scope.call.clone(), turn: scope.session.turn });
+        let turn = scope.session.turn;
+        call.within = Some(Within { call: scope.call.clone(), key: self.key.clone(), turn });
         call.only.clone_from(&scope.only);
         (call.key, call.keyed) = (key, Keyed::Own);
         call.purpose = self.purpose;
@@ -82,8 +83,8 @@ impl Bound {
 
     /// The key of a nested call: the same for the same call of the same handler, in whatever order
     /// its branches run, so a handler that is run again repeats nothing.
-    fn place(&self, parent: &str, tool: &str, arguments: &Value) -> String {
-        let act = Digest::of_json(&json!([parent, tool, arguments]));
+    fn place(&self, parent: &Digest, tool: &str, arguments: &Value) -> String {
+        let act = Digest::of_json(&json!([path::by_key(parent), tool, arguments]));
         let mut made = self.nested.lock();
         let times = made.entry(act.clone()).or_default();
         *times += 1;

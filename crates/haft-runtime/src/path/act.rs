@@ -20,26 +20,26 @@ use crate::arguments::dotted;
 use crate::redact::is_hidden;
 
 /// The act of a call, by which the ledger finds it.
-pub(super) fn of(call: &Authorized) -> Digest {
+pub(super) fn of(call: &Authorized, account: Option<&str>) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
     let gist = gist(&tool.contract, &counted(call));
-    Digest::of_json(&(tenant, &tool.id, &call.call.connection, gist))
+    Digest::of_json(&(tenant, &tool.id, account, gist))
 }
 
 /// The same by all that the tool gets. What an act goes by, and what is left out of it as a default, is the
 /// contract's of the day: an act that was begun under another is found by this.
-pub(super) fn deed(call: &Authorized) -> Digest {
+pub(super) fn deed(call: &Authorized, account: Option<&str>) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
     let all = canonical(&plain(call.effective()));
-    Digest::of_json(&(tenant, tool, &call.call.connection, all))
+    Digest::of_json(&(tenant, tool, account, all))
 }
 
 /// What the version before wrote of a call that has none of the declared fields: all of them were one act.
-pub(super) fn without_fields(call: &Authorized) -> Option<Digest> {
+pub(super) fn without_fields(call: &Authorized, account: Option<&str>) -> Option<Digest> {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
     tool.contract.idempotency_key_fields.as_ref()?;
     let none = declared(&tool.contract, call.effective()).is_none();
-    none.then(|| Digest::of_json(&(tenant, &tool.id, &call.call.connection, "{}")))
+    none.then(|| Digest::of_json(&(tenant, &tool.id, account, "{}")))
 }
 
 /// What was asked for, so that a clamp that has changed since, or that only one mode has, makes no other
@@ -55,7 +55,7 @@ fn counted(call: &Authorized) -> Cow<'_, Value> {
 pub(super) fn is_that_of(call: &Authorized, record: &EffectRecord) -> bool {
     let contract = &call.tool.tool.contract;
     let (then, now) = (&record.effect.arguments, &**call.effective());
-    record.effect.connection == call.call.connection
+    call.account() == call.counts(record.effect.connection.as_deref())
         && (gist(contract, then) == gist(contract, now) || plain(then) == plain(now))
 }
 

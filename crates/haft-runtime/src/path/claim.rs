@@ -73,9 +73,9 @@ impl Granted {
         ticket.provider_key.clone().or_else(|| Some(by_key(&ticket.key)))
     }
 
-    /// The same for every attempt under one key: what the keys of a handler's own calls are made of.
-    pub(crate) fn own_key(&self) -> Option<String> {
-        self.ticket().map(|ticket| by_key(&ticket.key))
+    /// The same for every attempt: what the keys of a handler's own calls are made of.
+    pub(crate) fn own_key(&self) -> Option<Digest> {
+        self.ticket().map(|ticket| ticket.key.clone())
     }
 
     /// Gives the answer to the duplicates that wait for it.
@@ -86,7 +86,8 @@ impl Granted {
     }
 }
 
-fn by_key(key: &Digest) -> String {
+/// A key as others are told it.
+pub(crate) fn by_key(key: &Digest) -> String {
     format!("haft-{}", key.hex())
 }
 
@@ -104,10 +105,7 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    if inner.is_over(&joined.call().caller) {
-        return Err(refused(Inner::of_nobody()));
-    }
-    if let Err(refusal) = gate::let_in(inner, joined.call()) {
+    if let Err(refusal) = gate::let_in(inner, &joined.call().caller) {
         trip.rule = refusal.rule;
         return Err(refused(refusal.error));
     }
@@ -350,7 +348,7 @@ fn record(
         other,
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
-        act_before: Some(key.act_before.clone()),
+        acts_before: key.acts_before.clone(),
         deed: key.deed.clone(),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),
@@ -377,6 +375,7 @@ fn record(
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
             within: call.within.as_ref().map(|within| within.call.to_string()),
+            part_of: call.within.as_ref().and_then(|within| within.key.clone()),
             compensates: call.compensates.clone(),
             first_at_ms: None,
             provider_key: Some(provider_key(&key.digest, &trip.id)),

@@ -53,7 +53,13 @@ pub(crate) async fn require(
     trip: &Trip,
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
-    let key = Key::of(inner, &authorized)?.map(Box::new);
+    let key = match Key::of(inner, &authorized)? {
+        Some(key) => {
+            let begun = key.where_begun(inner).await;
+            Some(Box::new(begun.map_err(|error| Refusal::at(Stage::Confirm, unreadable(&error)))?))
+        }
+        None => None,
+    };
     if authorized.call.declined {
         return declined(inner, trip, authorized, key).await;
     }
@@ -182,7 +188,7 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
         "agent": &*caller.agent,
         "actor": caller.actor,
         "arguments": **call.effective(),
-        "connection": call.call.connection,
+        "connection": call.account(),
         "policy": inner.policy().version_for(&caller.tenant),
         "subject": caller.subject,
         "tenant": &*caller.tenant,

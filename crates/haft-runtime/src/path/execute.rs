@@ -1,5 +1,7 @@
 //! `execute`: binds capabilities for this call only, and runs the handler under its deadline.
 
+mod time;
+
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,10 +14,11 @@ use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
 use tokio::time::Instant;
 
+use self::time::{Time, forgets};
 use super::claim::Granted;
 use super::confirm::Approved;
 use super::join::Joined;
-use super::{Trip, authorize, gate, publish};
+use super::{Refusal, Trip, authorize, gate, publish};
 use crate::host::Bound;
 use crate::policy::Deadline;
 use crate::runtime::{Inner, Known};
@@ -77,19 +80,10 @@ pub(crate) async fn run(
     let mut waiting = Waiting { inner, call, trip: None };
     let forgets = forgets(inner, call, granted).await;
     loop {
-        if let Some(why) = withdrawn(inner, call) {
-            waiting.trip = None;
-            let ended = Ended::NotBegun(why);
-            return if in_doubt { doubtful(ended) } else { ended };
-        }
         // A provider that has not been asked has nothing to forget.
         let forgets = forgets.filter(|_| in_doubt || trip.attempts > 0);
         let time = Time::from_now(deadline, forgets);
-        let tried = attempt(inner, trip, call, granted, time, &mut waiting).await;
-        if tried.as_ref().is_some_and(|tried| tried.withdrawn) {
-            trip.attempts = trip.attempts.saturating_sub(1);
-            continue;
-        }
+        let tried = decided(inner, trip, call, granted, time, &mut waiting).await;
         let is_late = tried.is_none();
         let acted = tried.as_ref().is_some_and(|tried| tried.acted);
         // What the attempt before came to says more than that there was no time for another.
@@ -103,46 +97,6 @@ pub(crate) async fn run(
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
     }
-}
-
-/// How long an attempt may take, and when it is over.
-#[derive(Clone, Copy)]
-struct Time {
-    deadline: Duration,
-    end: Option<Instant>,
-}
-
-impl Time {
-    /// Taken before it is asked whether it is too late: what stops the process in between makes it shorter.
-    fn from_now(deadline: Duration, forgets: Option<Instant>) -> Self {
-        let end = Instant::now().checked_add(deadline);
-        let end = end.map_or(forgets, |end| Some(forgets.map_or(end, |forgets| end.min(forgets))));
-        Self { deadline, end }
-    }
-
-    fn is_over(self) -> bool {
-        self.end.is_some_and(|end| Instant::now() >= end)
-    }
-}
-
-/// When the provider of an idempotent call may have forgotten its key, counted from the first attempt in
-/// doubt, which may have been another call's. After that an attempt may do it a second time: none is
-/// begun, and what runs is ended.
-async fn forgets(inner: &Inner, call: &Joined, granted: &Granted) -> Option<Instant> {
-    let ticket = granted.ticket().filter(|_| call.class() == SideEffectPolicy::Idempotent)?;
-    let again = Duration::from_millis(call.tool.limits.again_within_ms());
-    let age = match ticket.in_doubt {
-        false => granted.age(),
-        true => match inner.store.effect(&call.call().caller.tenant, &ticket.call).await {
-            Ok(record) => {
-                let ms = inner.store.now_ms().saturating_sub(record.first_at_ms());
-                Duration::from_millis(u64::try_from(ms).unwrap_or(0))
-            }
-            // Nobody can say how long ago it was.
-            Err(_) => Duration::MAX,
-        },
-    };
-    Instant::now().checked_add(again.saturating_sub(age))
 }
 
 /// A call without effects that is waited for. Whoever asked may go away, and it goes with them; that it
@@ -216,8 +170,39 @@ fn may_retry(class: SideEffectPolicy, acted: bool, ended: &Ended) -> bool {
 struct Tried {
     ended: Ended,
     acted: bool,
-    /// It was not begun, since the rules changed while it waited for a place.
+    /// It was not begun, since what let it run has changed while it waited for a place.
     withdrawn: bool,
+}
+
+impl Tried {
+    fn refused(error: ToolError) -> Self {
+        Self { ended: Ended::NotBegun(error), acted: false, withdrawn: false }
+    }
+}
+
+/// One attempt. While it waits for a place it is decided anew as often as that is called for, and its time goes on.
+async fn decided(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    call: &Joined,
+    granted: &Granted,
+    time: Time,
+    waiting: &mut Waiting<'_>,
+) -> Option<Tried> {
+    loop {
+        let rulebook = match let_begin(inner, call) {
+            Ok(rulebook) => rulebook,
+            Err(refusal) => {
+                trip.rule = refusal.rule;
+                return Some(Tried::refused(refusal.error));
+            }
+        };
+        let tried = attempt(inner, trip, call, granted, (time, rulebook), waiting).await;
+        if !tried.as_ref().is_some_and(|tried| tried.withdrawn) {
+            return tried;
+        }
+        trip.attempts = trip.attempts.saturating_sub(1);
+    }
 }
 
 /// Runs the handler once; nothing where it is too late to begin.
@@ -226,7 +211,7 @@ async fn attempt(
     trip: &mut Trip,
     call: &Joined,
     granted: &Granted,
-    time: Time,
+    (time, rulebook): (Time, u64),
     waiting: &mut Waiting<'_>,
 ) -> Option<Tried> {
     let scope = Arc::new(scope(trip, call));
@@ -239,9 +224,10 @@ async fn attempt(
         scope.clone(),
         granted.own_key(),
         auth.clone().zip(trip.leased.clone()),
-        trip.call.client.clone(),
         call.call().purpose,
-    );
+    )
+    .by(rulebook)
+    .speaking_to(trip.call.client.clone());
     if call.tool.tool.contract.capabilities.contains(&Capability::CallTool) {
         trip.confided.get_or_insert_default();
     }
@@ -277,15 +263,16 @@ async fn attempt(
     Some(Tried { ended, acted: host.has_written(), withdrawn })
 }
 
-/// Why an attempt is not made under the rules that are in force now. (An approval was spent with the claim.)
-fn withdrawn(inner: &Inner, call: &Joined) -> Option<ToolError> {
-    let decision = authorize::anew(inner, call)?;
+/// The rules by which an attempt may be made now, or why it may not be: while a call waits, what its caller came in with
+/// may end, and so may the rules that let it run. (An approval was spent with the claim.)
+fn let_begin(inner: &Inner, call: &Joined) -> Result<u64, Refusal> {
+    let rulebook = inner.policy().number;
+    gate::let_in(inner, &call.call().caller)?;
+    let Some(decision) = authorize::anew(inner, call) else { return Ok(rulebook) };
     match decision.verdict {
-        Verdict::Allow => None,
-        Verdict::RequireApproval if call.spend.is_some() => None,
-        Verdict::RequireApproval | Verdict::Deny => {
-            Some(gate::denied(Stage::Execute, &decision).error)
-        }
+        Verdict::Allow => Ok(rulebook),
+        Verdict::RequireApproval if call.spend.is_some() => Ok(rulebook),
+        Verdict::RequireApproval | Verdict::Deny => Err(gate::denied(Stage::Execute, &decision)),
     }
 }
 
@@ -308,7 +295,7 @@ fn is_late(inner: &Inner, call: &Joined, granted: &Granted, time: Time) -> bool 
         SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
             // Whatever is ended at its time is gone a little later.
             let ending = (inner.settings.lease_grace / 2).min(ENDING);
-            granted.outlasts_its_lease(time.deadline.saturating_add(ending))
+            granted.outlasts_its_lease(time.left().saturating_add(ending))
         }
     }
 }

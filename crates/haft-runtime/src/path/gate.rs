@@ -9,7 +9,7 @@ use haft_core::contract::{Category, Rate, SideEffectPolicy};
 use haft_core::port::{Standing, Verdict};
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Recent, Turn};
-use haft_core::{Call, Caller, ErrorKind, Tool, ToolError};
+use haft_core::{Caller, ErrorKind, Tool, ToolError};
 use serde_json::json;
 
 use super::Refusal;
@@ -36,7 +36,7 @@ impl Deref for Admitted {
 /// (What a turn has left is asked where the call takes its place in the session: a call that was made
 /// before is answered, whatever has been used up since.)
 pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
-    let_in(inner, &found.call)?;
+    let_in(inner, &found.call.caller)?;
     depth(inner, &found)?;
     requested(&found)?;
     if let Err(refusal) = heard(inner, &found).await
@@ -65,15 +65,13 @@ pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refu
     Refusal::at(stage, error.caused_by(&decision.why)).by(decision.rule.clone())
 }
 
-/// Whether what the caller came in with still holds. Calls wait for places and for each other, and what was
-/// revoked meanwhile opens nothing: it is looked here, before people are asked, and once more before anything begins.
-pub(crate) fn let_in(inner: &Inner, call: &Call) -> Result<(), Refusal> {
-    let holds = still_holds(inner, &call.caller);
-    holds.map_err(|error| Refusal::at(Stage::Gate, error).by("credential"))
-}
-
-/// The same of whoever asks for something else than a call.
-pub(crate) fn still_holds(inner: &Inner, caller: &Caller) -> Result<(), ToolError> {
+/// Whether what the caller came in with still holds, for the tenant that they came to. Calls wait for places and for
+/// each other, and what was revoked meanwhile opens nothing: it is looked here, before people are asked, and again
+/// whenever something is about to begin.
+pub(crate) fn let_in(inner: &Inner, caller: &Caller) -> Result<(), Refusal> {
+    if inner.is_over(caller) {
+        return Err(Refusal::at(Stage::Gate, Inner::of_nobody()).by("tenant:removed"));
+    }
     let why = match caller.credential.as_deref() {
         Some(Credential::Key { kept: Some(key), .. }) if !inner.has_key(key) => {
             "the key that this was asked with has been revoked; nothing was begun"
@@ -86,7 +84,8 @@ pub(crate) fn still_holds(inner: &Inner, caller: &Caller) -> Result<(), ToolErro
         }
         Some(Credential::Key { .. } | Credential::Token { .. }) | None => return Ok(()),
     };
-    Err(ToolError::new(ErrorKind::Denied, why).suggest("ask with one that is valid"))
+    let error = ToolError::new(ErrorKind::Denied, why).suggest("ask with one that is valid");
+    Err(Refusal::at(Stage::Gate, error).by("credential"))
 }
 
 /// The second of the Unix epoch that it is for whoever checks tokens.

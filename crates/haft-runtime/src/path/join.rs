@@ -395,7 +395,7 @@ pub(crate) async fn is_answered(inner: &Inner, call: &Authorized) -> bool {
 
 /// Over tool and arguments as they were accepted. A deliberate repetition is another call.
 fn fingerprint(call: &Authorized) -> Digest {
-    let (tool, asked, connection) = (&call.tool.tool.id, call.accepted(), &call.call.connection);
+    let (tool, asked, connection) = (&call.tool.tool.id, call.accepted(), call.account());
     match call.call.occurrence {
         1 => Digest::of_json(&json!([tool, asked, connection])),
         nth => Digest::of_json(&json!([tool, asked, connection, nth])),

@@ -26,14 +26,16 @@ pub(crate) struct Key {
     pub(super) fingerprint: Digest,
     /// The act itself, whatever the key.
     pub(super) act: Digest,
-    /// The same as earlier versions wrote it: to the letter.
-    pub(super) act_before: Digest,
+    /// The same as earlier versions wrote it: to the letter, and by a connection that makes no difference.
+    pub(super) acts_before: Vec<Digest>,
     /// The act by all that the tool gets, whatever its contract says of it.
     pub(super) deed: Digest,
     /// Where the act may have been begun under another key.
     other: Option<OtherKey>,
     /// The key under which an earlier version may have begun it. This one begins nothing there.
     before: Option<Digest>,
+    /// The whole key as an earlier version would have made it: by a connection that makes no difference.
+    named: Option<Box<Key>>,
     /// The effect that the call undoes.
     compensates: Option<String>,
 }
@@ -46,87 +48,59 @@ impl Key {
         }
         let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
         fresh_enough(inner, call).map_err(refuse)?;
+        let (account, named) = (call.account(), call.call.connection.as_deref());
         let nth = nth(call);
-        let (digest, fingerprint) = match &call.call.key {
-            Some(key) => {
-                well_formed(key).map_err(refuse)?;
-                return Ok(Some(Self::given(call, key, nth)));
+        let key = Self::by(call, account, nth).map_err(refuse)?;
+        let named = (account != named).then(|| Self::by(call, named, nth)).transpose();
+        Ok(Some(Self { named: named.map_err(refuse)?.map(Box::new), ..key }))
+    }
+
+    /// The key of a call that goes through a connection, or through none.
+    fn by(call: &Authorized, account: Option<&str>, nth: u32) -> Result<Self, ToolError> {
+        let (digest, fingerprint, other, before) = match (&call.call.key, &call.session) {
+            (Some(key), _) => {
+                well_formed(key)?;
+                given(call, account, key, nth)
             }
-            None if call.session.is_none() => {
-                let within = call.call.same_within.ok_or_else(|| refuse(key_required()))?;
-                return Ok(Some(Self::recent(call, within, nth)));
-            }
-            None => {
-                let Some(session) = &call.session else { return Err(refuse(key_required())) };
+            (None, Some(session)) => {
                 let business = business(call);
                 // A call that is sent again is of the turn in which it came first.
                 let known =
                     session.recent.iter().find(|one| Some(&one.id) == call.call.id.as_ref());
                 let came = known.and_then(|one| one.group.as_ref());
                 let group = came.unwrap_or(&session.turn.group);
-                let connection = &call.call.connection;
-                let key = scoped(call, &("act", group, &business, connection, nth));
+                let key = scoped(call, &("act", group, &business, account, nth));
                 // What the author left out of the key may differ between two calls of one act.
-                (key, Digest::of_json(&business))
+                (key, Digest::of_json(&business), None, None)
+            }
+            (None, None) => {
+                recent(call, account, call.call.same_within.ok_or_else(key_required)?, nth)
             }
         };
-        Ok(Some(Self {
+        Ok(Self {
             digest,
             fingerprint,
-            act: act::of(call),
-            act_before: to_the_letter(call),
-            deed: act::deed(call),
-            other: None,
-            before: None,
+            act: act::of(call, account),
+            acts_before: vec![to_the_letter(call, account)],
+            deed: act::deed(call, account),
+            other,
+            before,
+            named: None,
             compensates: call.call.compensates.clone(),
-        }))
+        })
     }
 
-    /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
-    /// a call alone and then among others, or the other way round, means the same call; so does
-    /// whoever says the key in another place.
-    fn given(call: &Authorized, key: &str, nth: u32) -> Self {
-        let fingerprint = asked(call);
-        let as_before = |key: &str, nth: u32| scoped(call, &("key", key, nth));
-        // Earlier versions gave such keys to the calls of a message: a caller's own stand apart.
-        let (alone, mut before) = match ends_in_a_place(key) {
-            true => (scoped(call, &("own", key, nth)), Some(as_before(key, nth))),
-            false => (as_before(key, nth), None),
-        };
-        if let Some(key) = &call.call.key_before {
-            before = Some(as_before(key, call.call.occurrence));
+    /// The key under which an earlier version has begun the same, where that went by a connection which makes no
+    /// difference. What it began is there already or never will be, so it may be looked for before the claim.
+    pub(super) async fn where_begun(mut self, inner: &Inner) -> Result<Self, StoreError> {
+        let Some(named) = self.named.take() else { return Ok(self) };
+        let begun = Box::pin(named.entry(inner)).await?;
+        if begun.is_some_and(|record| named.fits(&record) && !record.state.frees_its_key()) {
+            return Ok(*named);
         }
-        let among = scoped(call, &("among", key, nth, &fingerprint));
-        let (digest, other) = match call.call.keyed {
-            Keyed::Call | Keyed::Request => (alone, Some(among)),
-            Keyed::Batch => (among, Some(alone)),
-            // Earlier versions kept them among the keys of callers. What was begun there goes on there.
-            Keyed::Own => {
-                before = Some(as_before(key, nth));
-                (scoped(call, &("haft", key, nth)), None)
-            }
-        };
-        let other = other.map(|key| OtherKey { key, within_ms: None });
-        let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
-        let compensates = call.call.compensates.clone();
-        Self { digest, fingerprint, act, act_before, deed, other, before, compensates }
-    }
-
-    /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
-    /// and the span of time that it falls into.
-    fn recent(call: &Authorized, within: Duration, nth: u32) -> Self {
-        let business = business(call);
-        let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
-        let span = call.now_ms.div_euclid(length);
-        let key = |span: i64| {
-            let connection = &call.call.connection;
-            scoped(call, &("recent", span, length, &business, connection, nth))
-        };
-        let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
-        let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
-        let compensates = call.call.compensates.clone();
-        Self { digest, fingerprint, act, act_before, deed, other, before: None, compensates }
+        self.acts_before.push(named.act);
+        self.acts_before.extend(named.acts_before);
+        Ok(self)
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -178,6 +152,47 @@ impl Key {
     }
 }
 
+/// A key, the fingerprint, where else an entry is looked for, and where an earlier version had it.
+type Found = (Digest, Digest, Option<OtherKey>, Option<Digest>);
+
+/// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
+/// a call alone and then among others, or the other way round, means the same call; so does
+/// whoever says the key in another place.
+fn given(call: &Authorized, account: Option<&str>, key: &str, nth: u32) -> Found {
+    let fingerprint = asked(call, account);
+    let as_before = |key: &str, nth: u32| scoped(call, &("key", key, nth));
+    // Earlier versions gave such keys to the calls of a message: a caller's own stand apart.
+    let (alone, mut before) = match ends_in_a_place(key) {
+        true => (scoped(call, &("own", key, nth)), Some(as_before(key, nth))),
+        false => (as_before(key, nth), None),
+    };
+    if let Some(key) = &call.call.key_before {
+        before = Some(as_before(key, call.call.occurrence));
+    }
+    let among = scoped(call, &("among", key, nth, &fingerprint));
+    let (digest, other) = match call.call.keyed {
+        Keyed::Call | Keyed::Request => (alone, Some(among)),
+        Keyed::Batch => (among, Some(alone)),
+        // Earlier versions kept them among the keys of callers. What was begun there goes on there.
+        Keyed::Own => {
+            before = Some(as_before(key, nth));
+            (scoped(call, &("haft", key, nth)), None)
+        }
+    };
+    (digest, fingerprint, other.map(|key| OtherKey { key, within_ms: None }), before)
+}
+
+/// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
+/// and the span of time that it falls into.
+fn recent(call: &Authorized, account: Option<&str>, within: Duration, nth: u32) -> Found {
+    let business = business(call);
+    let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
+    let span = call.now_ms.div_euclid(length);
+    let key = |span: i64| scoped(call, &("recent", span, length, &business, account, nth));
+    let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
+    (key(span), Digest::of_json(&business), other, None)
+}
+
 /// Whether a key ends as those did that were made of a request's key and a call's place.
 fn ends_in_a_place(key: &str) -> bool {
     let place = key.rsplit_once('/').map_or("", |(_, place)| place);
@@ -198,8 +213,8 @@ fn is_within(inner: &Inner, record: &EffectRecord, other: &OtherKey) -> bool {
 }
 
 /// What a call asks for, as it was accepted.
-fn asked(call: &Authorized) -> Digest {
-    Digest::of_json(&(call.accepted(), &call.call.connection))
+fn asked(call: &Authorized, account: Option<&str>) -> Digest {
+    Digest::of_json(&(call.accepted(), account))
 }
 
 /// Which repetition of what it asks for a call is. Among the calls of one request that is counted by
@@ -207,7 +222,9 @@ fn asked(call: &Authorized) -> Digest {
 fn nth(call: &Authorized) -> u32 {
     let said = call.call.occurrence;
     match &call.call.asked {
-        Some(all) => all.nth(&Digest::of_json(&(&call.tool.tool.id, asked(call))), said),
+        Some(all) => {
+            all.nth(&Digest::of_json(&(&call.tool.tool.id, asked(call, call.account()))), said)
+        }
         None => said,
     }
 }
@@ -220,12 +237,12 @@ fn scoped(call: &Authorized, source: &impl Serialize) -> Digest {
     Digest::of_json(&(&*caller.tenant, caller.principal(), tool, source))
 }
 
-fn to_the_letter(call: &Authorized) -> Digest {
-    if let Some(before) = act::without_fields(call) {
+fn to_the_letter(call: &Authorized, account: Option<&str>) -> Digest {
+    if let Some(before) = act::without_fields(call, account) {
         return before;
     }
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
-    Digest::of_json(&(tenant, tool, &call.call.connection, business(call)))
+    Digest::of_json(&(tenant, tool, account, business(call)))
 }
 
 /// The arguments that make two calls the same act: the declared ones, else all.

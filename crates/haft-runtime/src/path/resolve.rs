@@ -5,6 +5,7 @@ use std::sync::Arc;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::port::Ask;
 use haft_core::record::Stage;
+use haft_core::registry::Implementation;
 use haft_core::session::Session;
 use haft_core::{Call, ErrorKind, Tool, ToolError, nearest};
 
@@ -24,6 +25,8 @@ pub(crate) struct Resolved {
     pub(crate) now_ms: i64,
     /// The rules and the directory that it was found by.
     pub(crate) rulebook: u64,
+    /// Whether the tool may do something else with another connection.
+    uses_connection: bool,
 }
 
 impl Resolved {
@@ -39,6 +42,17 @@ impl Resolved {
             now_ms: self.now_ms,
             purpose: self.call.purpose,
         }
+    }
+
+    /// The connection that tells the call from others. A tool that uses none does the same with any: to name one makes
+    /// no other act of it.
+    pub(crate) fn account(&self) -> Option<&str> {
+        self.counts(self.call.connection.as_deref())
+    }
+
+    /// A connection, where it makes a difference.
+    pub(crate) fn counts<'a>(&self, connection: Option<&'a str>) -> Option<&'a str> {
+        connection.filter(|_| self.uses_connection)
     }
 
     pub(crate) fn class(&self) -> SideEffectPolicy {
@@ -96,7 +110,8 @@ pub(crate) async fn tool(
     trip.tool_version = Some(loaded.version.clone());
     let call = with_connection(call, &tool);
     let now_ms = trip.started_at_ms;
-    Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook })
+    let uses_connection = uses_connection(inner, &tool.tool);
+    Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook, uses_connection })
 }
 
 /// The longest id of a call. Some providers put what they want back into it, so it is no short one; but
@@ -116,13 +131,6 @@ fn short(call: &Call) -> Result<(), Refusal> {
 /// A call that names no connection uses the agent's own, where it has one and the door has not given
 /// the request others. Whether it is granted, policy decides as for any other.
 fn with_connection(mut call: Arc<Call>, tool: &EffectiveTool) -> Arc<Call> {
-    // A tool that uses none does the same with any: to name one makes no other act of it. (One that the request was
-    // not given is refused at the gate.)
-    let given = call.connection.as_ref().is_some_and(|one| call.connections.contains(one));
-    if given && !uses_one(&tool.tool) {
-        Arc::make_mut(&mut call).connection = None;
-        return call;
-    }
     let Some(own) = &tool.connection else { return call };
     let fits = call.connections.is_empty() || call.connections.contains(own);
     if call.connection.is_none() && fits {
@@ -133,9 +141,16 @@ fn with_connection(mut call: Arc<Call>, tool: &EffectiveTool) -> Arc<Call> {
     call
 }
 
-/// Whether it matters to a tool which connection it is called with: its own, or that of tools which it calls.
-fn uses_one(tool: &Tool) -> bool {
-    tool.contract.connection.is_some() || tool.contract.capabilities.contains(&Capability::CallTool)
+/// Whether it may matter to a tool which connection it is called with: to itself, to tools that it calls, or to code of
+/// an embedding program, which is told the connection's name whatever the contract asks for.
+fn uses_connection(inner: &Inner, tool: &Tool) -> bool {
+    let contract = &tool.contract;
+    let by = |one: &Capability| {
+        *one == Capability::CallTool
+            || inner.capabilities.get(one).is_some_and(|provider| provider.reads_connection())
+    };
+    let is_native = matches!(tool.handler, Implementation::Native);
+    contract.connection.is_some() || is_native || contract.capabilities.iter().any(by)
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {

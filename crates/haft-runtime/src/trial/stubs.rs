@@ -107,6 +107,10 @@ impl Provide for Stub {
         Box::pin(async move { self.stubs.answer(&name, arguments) })
     }
 
+    fn reads_connection(&self) -> bool {
+        false
+    }
+
     /// What is named after looking something up changes nothing; of the rest nobody knows what the
     /// real one would have done, so a handler that says that a part may have been done is believed.
     fn writes(&self, method: &str) -> bool {

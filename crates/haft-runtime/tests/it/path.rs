@@ -10,6 +10,7 @@ pub(crate) mod faulty;
 mod gate;
 mod hide;
 mod once;
+mod parts;
 mod races;
 mod recall;
 mod saga;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use haft_core::config::{Change, Kind};
-use haft_core::port::{CallFilter, Configs as _, Journal as _, Owner};
+use haft_core::port::{CallFilter, Configs as _, Invoke as _, Journal as _, Owner};
 use haft_core::record::EventKind;
 use haft_core::secret::SecretText;
 use haft_core::{Call, Caller, ErrorKind, Principal};
@@ -151,6 +151,24 @@ async fn what_was_begun_for_a_removed_tenant_goes_on_in_no_other() {
         own.key = Some("k".into());
         assert!(world.call(own).await.is_ok(), "{by:?}");
         assert_eq!((world.acts("order"), place.recorded().await), (1, 1), "{by:?}");
+    }
+}
+
+/// (A tenant with an effect under way is not removed.)
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_place_is_not_begun_for_another_tenant() {
+    for by in BOTH {
+        let place = Place::new(by).await;
+        let world = &place.world;
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        world.next("get", Does::WaitsForAPlace(begun.clone(), go.clone()));
+        let (runtime, waits) = (world.runtime.clone(), ask(&place.caller(), "get"));
+        let running = tokio::spawn(async move { runtime.invoke(waits).await });
+        begun.notified().await;
+        place.replace().await;
+        go.notify_one();
+        let ended = running.await.unwrap();
+        assert_eq!((kind(&ended), world.acts("get")), (ErrorKind::Unavailable, 0), "{by:?}");
     }
 }
 

@@ -35,7 +35,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
     Claim {
         fingerprint: key.clone(),
         act: key.clone(),
-        act_before: None,
+        acts_before: Vec::new(),
         place: None,
         deed: key.clone(),
         key: key.clone(),
@@ -63,6 +63,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
             arguments: arguments.clone(),
             connection: None,
             within: None,
+            part_of: None,
             compensates: None,
             first_at_ms: None,
             provider_key: None,

@@ -74,6 +74,13 @@ impl Ledger for Memory {
         }))
     }
 
+    fn parts<'a>(&'a self, whole: &'a EffectRecord) -> Answer<'a, Vec<EffectRecord>> {
+        answer(self.on(|rows| {
+            let newest = rows.effects.values().rev().map(|row| &row.record);
+            Ok(newest.filter(|one| whole.has_part(&one.effect)).cloned().collect())
+        }))
+    }
+
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
         answer(self.on(|rows| {
             let newest = rows.effects.values().rev().map(|row| &row.record);

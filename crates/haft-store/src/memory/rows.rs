@@ -332,12 +332,15 @@ impl Tables for Rows {
         Ok(self.confirmations.values().filter(meant).cloned().collect())
     }
 
-    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>> {
+    fn waiting(&mut self, tenant: &str, asker: &[u8; 32], after_ms: i64) -> Res<usize> {
         let meant = |one: &&Confirmation| {
             let is_open = one.status == ConfirmationStatus::Pending;
-            one.tenant == tenant && is_open && one.asked_at_ms >= since_ms
+            one.tenant == tenant
+                && is_open
+                && one.asked_at_ms > after_ms
+                && steps::confirmations::asker(one) == *asker
         };
-        Ok(self.confirmations.values().filter(meant).cloned().collect())
+        Ok(self.confirmations.values().filter(meant).count())
     }
 
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool> {

@@ -119,14 +119,17 @@ pub(super) struct Standing {
     looked_to: u64,
 }
 
-/// [`found`] reads its columns.
-const ROWS: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id");
-const ROW: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects WHERE key = ?1");
-/// The same of a file that only an earlier version has written.
-const ROWS_BEFORE: &str =
-    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects ORDER BY id");
-const ROW_BEFORE: &str =
-    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects WHERE key = ?1");
+/// [`found`] reads its columns: those of a file that only an earlier version has written, and of one of this.
+const ROWS: [&str; 3] = [
+    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects ORDER BY id"),
+    concat!("SELECT ", stored_columns!(deeds), ", due_at_ms FROM effects ORDER BY id"),
+    concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id"),
+];
+const ROW: [&str; 3] = [
+    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects WHERE key = ?1"),
+    concat!("SELECT ", stored_columns!(deeds), ", due_at_ms FROM effects WHERE key = ?1"),
+    concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects WHERE key = ?1"),
+];
 
 impl Words {
     /// Takes an entry in. What it says of no effect, or too late, changes nothing.
@@ -239,8 +242,7 @@ impl Words {
     /// others here.
     pub(super) fn against_these(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let (now_ms, mut differing) = (self.now_ms(conn)?, Vec::new());
-        let has_deeds = schema::has_deeds(conn).map_err(|error| of_read(&error))?;
-        let sql = if has_deeds { ROW } else { ROW_BEFORE };
+        let sql = schema::by_columns(conn, ROW).map_err(|error| of_read(&error))?;
         let mut there = vec![false; self.all.len()];
         for at in self.kept.values() {
             let key = self.keys.as_ref().and_then(|keys| keys.get(at));
@@ -318,7 +320,7 @@ impl Words {
     fn edited(&self, conn: &Connection, now_ms: i64) -> Res<(Vec<Differing>, Vec<bool>)> {
         let (mut edited, mut there) = (Vec::new(), vec![false; self.all.len()]);
         let mut read = || -> rusqlite::Result<()> {
-            let sql = if schema::has_deeds(conn)? { ROWS } else { ROWS_BEFORE };
+            let sql = schema::by_columns(conn, ROWS)?;
             let mut statement = conn.prepare(sql)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {

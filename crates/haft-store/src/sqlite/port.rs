@@ -52,6 +52,11 @@ impl Ledger for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::by_key(conn, &key)))
     }
 
+    fn parts<'a>(&'a self, whole: &'a EffectRecord) -> Answer<'a, Vec<EffectRecord>> {
+        let whole = whole.clone();
+        Box::pin(self.readers.ask(move |conn| read::parts(conn, &whole)))
+    }
+
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
         Box::pin(self.readers.ask(move |conn| read::effects(conn, &filter)))
     }

@@ -104,6 +104,20 @@ pub(super) fn by_key(conn: &Seals<'_>, key: &[u8; 32]) -> Res<EffectRecord> {
     one(conn, sql, (key,), |found| row::effect(found, conn))?.ok_or(StoreError::Missing)
 }
 
+/// Those that an earlier version wrote have to be opened: it did not say of what they are parts.
+const PARTS: &str = concat!(
+    "SELECT ",
+    effect_columns!(),
+    " FROM effects INDEXED BY effects_parts WHERE part_of IN (?1, x'') AND tenant = ?2 ORDER BY id DESC"
+);
+
+pub(super) fn parts(conn: &Seals<'_>, whole: &EffectRecord) -> Res<Vec<EffectRecord>> {
+    let params = (whole.key.raw(), &whole.effect.tenant);
+    let mut parts = all(conn, PARTS, params, |found| row::effect(found, conn))?;
+    parts.retain(|one| whole.has_part(&one.effect));
+    Ok(parts)
+}
+
 pub(super) fn effects(conn: &Seals<'_>, filter: &EffectFilter) -> Res<Vec<EffectRecord>> {
     let select = concat!("SELECT ", effect_columns!(), " FROM effects");
     let mut query = Where::new(select, &filter.tenant);
@@ -343,92 +357,4 @@ pub(super) fn all<T>(
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::StatementStatus;
-
-    use super::super::tx::HEAD_OF_CALL;
-    use super::*;
-
-    fn filled(sql: &str) -> Connection {
-        let mut conn = Connection::open_in_memory().unwrap();
-        super::super::schema::migrate(&mut conn).unwrap();
-        let numbers =
-            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)";
-        conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {numbers} {sql}")).unwrap();
-        conn
-    }
-
-    /// How much work a question is, and how many rows it finds.
-    fn work(conn: &Connection, sql: &str, values: &[Value]) -> (i32, usize) {
-        let mut statement = conn.prepare(sql).unwrap();
-        let rows = statement.query_map(params_from_iter(values), |_| Ok(())).unwrap().count();
-        (statement.get_status(StatementStatus::VmStep), rows)
-    }
-
-    /// Also one that is not there: forgetting asks that of every entry, while it holds the writer.
-    #[test]
-    fn an_effect_is_found_by_its_call_however_many_its_tenant_has() {
-        let conn = filled(
-            "INSERT INTO effects (key, fingerprint, act, tenant, call, tool, class, state, epoch, \
-             owner, lease_until_ms, keep_result_ms, keep_key_ms, started_at_ms, effect) \
-             SELECT CAST('k' || n AS BLOB), x'00', x'00', 'acme', 'call ' || n, 't', 'pure', \
-             'succeeded', 1, x'00', 0, 0, 0, n, '{}' FROM n",
-        );
-        let mut page = Where::new("SELECT id FROM effects", "acme");
-        page.after("id", "effects INDEXED BY effects_call", "call", Some("call 1"));
-        page.sql.push_str(" ORDER BY id DESC LIMIT 5");
-        for (sql, values, expected) in [
-            (HEAD_OF_CALL, ["call 7", "acme"], 1),
-            (HEAD_OF_CALL, ["call 0", "acme"], 0),
-            (EFFECT_OF_CALL, ["call 7", "acme"], 1),
-            (EFFECT_OF_CALL, ["call 0", "acme"], 0),
-            (&page.sql, ["acme", "call 1"], 0),
-        ] {
-            let values = values.map(|text| Value::Text(text.to_owned()));
-            let (steps, rows) = work(&conn, sql, &values);
-            assert!(steps < 500 && rows == expected, "{sql}: {steps} steps, {rows} rows");
-        }
-    }
-
-    #[test]
-    fn a_call_is_found_by_its_id_and_by_its_session_however_many_its_tenant_has() {
-        let conn = filled(
-            "INSERT INTO calls SELECT n, 'acme', 'a', 'tool', 's' || (n % 1000), 'c' || n, NULL, n, 1 \
-             FROM n",
-        );
-        let of = |call: Option<&str>, session: Option<&str>| CallFilter {
-            tenant: "acme".to_owned(),
-            call: call.map(str::to_owned),
-            session: session.map(str::to_owned),
-            after: Some("c4999".to_owned()),
-            limit: 5,
-            ..CallFilter::default()
-        };
-        for (filter, expected) in [
-            (of(Some("c7"), None), 1),
-            (of(Some("none"), None), 0),
-            (of(None, Some("s7")), 5),
-            (of(None, Some("none")), 0),
-            (of(Some("c7"), Some("s7")), 1),
-        ] {
-            let query = found_calls(&filter);
-            let (steps, rows) = work(&conn, &query.sql, &query.values);
-            assert!(steps < 500 && rows == expected, "{filter:?}: {steps} steps, {rows} rows");
-        }
-    }
-
-    #[test]
-    fn the_names_of_tools_are_found_without_reading_every_call() {
-        let mut conn = Connection::open_in_memory().unwrap();
-        super::super::schema::migrate(&mut conn).unwrap();
-        let fill = "PRAGMA foreign_keys = OFF; \
-            WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000) \
-            INSERT INTO calls SELECT n, 'acme', 'a', 'tool' || (n % 3), NULL, 'c', NULL, n, 1 FROM n";
-        conn.execute_batch(fill).unwrap();
-        assert_eq!(tools(&conn, "acme").unwrap(), ["tool0", "tool1", "tool2"]);
-        let mut statement = conn.prepare(TOOLS).unwrap();
-        assert_eq!(statement.query_map(("acme",), |_| Ok(())).unwrap().count(), 3);
-        let steps = statement.get_status(StatementStatus::VmStep);
-        assert!(steps < 1_000, "{steps}");
-    }
-}
+mod tests;

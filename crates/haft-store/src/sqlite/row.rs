@@ -76,11 +76,15 @@ pub(super) fn effect(row: &Row<'_>, seals: &Seals<'_>) -> Result<EffectRecord> {
 /// The columns of [`stored`], in its order: what was asked, what goes before the entry does, the rest.
 macro_rules! stored_columns {
     () => {
-        concat!(stored_columns!(before), ", deed")
+        concat!(stored_columns!(before), ", deed, part_of")
+    };
+    // Of a file of before effects said of what they are parts.
+    (deeds) => {
+        concat!(stored_columns!(before), ", deed, NULL")
     };
     // Of a file of before there were deeds.
     (none) => {
-        concat!(stored_columns!(before), ", NULL")
+        concat!(stored_columns!(before), ", NULL, NULL")
     };
     (before) => {
         "effect, result, intents, compensation_result, key, fingerprint, act, tenant, call, tool, \
@@ -91,10 +95,11 @@ macro_rules! stored_columns {
 pub(super) use stored_columns;
 
 /// How many columns there are in [`stored_columns`].
-pub(super) const STORED: usize = 26;
+pub(super) const STORED: usize = 27;
 
-/// The last one, which what an earlier version began does not have.
-const DEED: usize = STORED - 1;
+/// The last ones, which what an earlier version began does not have.
+const DEED: usize = STORED - 2;
+const PART_OF: usize = STORED - 1;
 
 /// An entry of the ledger, by the bytes of its digests.
 pub(super) struct RawStored {
@@ -136,6 +141,8 @@ fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<[u8; 32]> {
             bytes.extend(value);
         };
         match row.get_ref(at)? {
+            ValueRef::Null | ValueRef::Blob(&[]) if at == PART_OF => {}
+            ValueRef::Blob(blob) if at == PART_OF => put(5, blob),
             ValueRef::Null if at == DEED => {}
             ValueRef::Null => put(0, &[]),
             ValueRef::Integer(number) => put(1, &number.to_be_bytes()),

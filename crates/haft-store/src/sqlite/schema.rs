@@ -26,12 +26,15 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/signing.sql"),
     include_str!("schema/granting.sql"),
     include_str!("schema/deeds.sql"),
+    include_str!("schema/asking.sql"),
+    include_str!("schema/parts.sql"),
 ];
 
 /// The version from which on the trail says who may use a connection.
 const GRANTS: usize = 14;
-/// The version from which on effects have deeds.
+/// The versions from which on effects have deeds, and say of what they are parts.
 const DEEDS: usize = 15;
+const PARTS: usize = 17;
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
 /// writer, because SQLite keeps their failures to itself.
@@ -98,9 +101,17 @@ pub(super) fn tells_grants(conn: &Connection) -> Result<bool, StoreError> {
     is_of(conn, GRANTS).map_err(|error| of_read(&error))
 }
 
-/// Whether a file is of a version in which effects have deeds.
-pub(super) fn has_deeds(conn: &Connection) -> rusqlite::Result<bool> {
-    is_of(conn, DEEDS)
+/// Which of some are of the version that a file is of: before effects had deeds, before they said of what they are
+/// parts, or since.
+pub(super) fn by_columns<T: Copy>(
+    conn: &Connection,
+    [none, deeds, parts]: [T; 3],
+) -> rusqlite::Result<T> {
+    Ok(match (is_of(conn, PARTS)?, is_of(conn, DEEDS)?) {
+        (true, _) => parts,
+        (false, true) => deeds,
+        (false, false) => none,
+    })
 }
 
 fn is_of(conn: &Connection, least: usize) -> rusqlite::Result<bool> {

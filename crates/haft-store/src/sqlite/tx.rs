@@ -1,5 +1,6 @@
 //! The tables in SQLite, inside the writer's transaction.
 
+use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::digest::hex;
@@ -15,6 +16,7 @@ use super::owner::Owners;
 use super::row::{self, head_columns, signed, stored_columns};
 use super::sealing::{MARK, Nothing, Place, Seals};
 use crate::machine::{Head, Owner, later};
+use crate::steps::confirmations::asker;
 use crate::steps::journal::{ACKNOWLEDGE, written};
 use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
@@ -27,6 +29,10 @@ pub(super) const HEAD_OF_CALL: &str = concat!(
     " FROM effects INDEXED BY effects_call WHERE call = ?1 AND tenant = ?2 \
      ORDER BY id DESC LIMIT 1"
 );
+
+/// Word for word the condition of the index of questions that nobody has answered: no body is read.
+pub(super) const WAITING: &str = "SELECT count(*) FROM confirmations INDEXED BY confirmations_asker \
+    WHERE tenant = ?1 AND asker = ?2 AND asked_at_ms > ?3 AND status = 'pending'";
 
 /// A transaction.
 pub(super) struct Tx<'c> {
@@ -216,9 +222,9 @@ impl Tables for Tx<'_> {
     fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64> {
         let sql = "INSERT OR REPLACE INTO effects (key, fingerprint, act, tenant, call, tool, \
                    session, turn_group, class, state, epoch, owner, lease_until_ms, \
-                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation, deed) VALUES \
-                   (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, ?15, \
-                   ?16, ?17, ?18)";
+                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation, deed, part_of) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, \
+                   ?15, ?16, ?17, ?18, ?19)";
         let effect = &claim.effect;
         let (owner, now_ms) = (self.owner, self.now_ms);
         let columns = Columns::of(&effect.tenant, &claim.key.raw());
@@ -242,6 +248,7 @@ impl Tables for Tx<'_> {
             text,
             claim.confirmation.as_ref().map(|spend| &spend.id),
             claim.deed.raw(),
+            effect.part_of.as_ref().map(Digest::raw),
         ];
         self.execute(sql, params)?;
         Ok(self.conn.last_insert_rowid())
@@ -312,10 +319,9 @@ impl Tables for Tx<'_> {
         self.asked(sql, tenant, (tenant, ConfirmationStatus::Approved.as_str()))
     }
 
-    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>> {
-        let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND asked_at_ms >= ?2 \
-                   AND status = ?3";
-        self.asked(sql, tenant, (tenant, since_ms, ConfirmationStatus::Pending.as_str()))
+    fn waiting(&mut self, tenant: &str, asker: &[u8; 32], after_ms: i64) -> Res<usize> {
+        let counted = self.one(WAITING, (tenant, asker, after_ms), |row| row::unsigned(row, 0))?;
+        Ok(usize::try_from(counted.unwrap_or_default()).unwrap_or(usize::MAX))
     }
 
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool> {
@@ -323,8 +329,8 @@ impl Tables for Tx<'_> {
     }
 
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {
-        let sql = "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, id) DO UPDATE SET \
+        let sql = "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body, asker) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (tenant, id) DO UPDATE SET \
                    status = excluded.status, body = excluded.body";
         let clear =
             Asked { session: &confirmation.session, expires_at_ms: confirmation.expires_at_ms };
@@ -337,6 +343,7 @@ impl Tables for Tx<'_> {
             confirmation.status.as_str(),
             confirmation.asked_at_ms,
             body,
+            asker(confirmation),
         ];
         self.execute(sql, params).map(drop)
     }

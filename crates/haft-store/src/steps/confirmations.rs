@@ -1,5 +1,6 @@
 //! The steps of asking for approval.
 
+use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
 use haft_core::port::{Asking, Put, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
@@ -32,8 +33,10 @@ pub(crate) fn ask(on: &mut impl Tables, asking: &Asking) -> Res<Put> {
             "a confirmation with this id was asked for before; take a new id".to_owned(),
         ));
     }
+    // All last equally long: what was asked earlier has expired.
+    let lasts_ms = asked.expires_at_ms.saturating_sub(asked.asked_at_ms);
     if let Some(most) = asking.most
-        && waiting(on, asked)? >= most
+        && on.waiting(&asked.tenant, &asker(asked), now_ms.saturating_sub(lasts_ms))? >= most
     {
         return Ok(Put::Full);
     }
@@ -41,18 +44,11 @@ pub(crate) fn ask(on: &mut impl Tables, asking: &Asking) -> Res<Put> {
     Ok(Put::Stands(Box::new(asked.clone())))
 }
 
-/// How many questions of an agent wait for an answer. What would be void when it is approved counts no more.
-fn waiting(on: &mut impl Tables, asked: &Confirmation) -> Res<usize> {
-    // All last equally long: what was asked earlier has expired.
-    let lasts_ms = asked.expires_at_ms.saturating_sub(asked.asked_at_ms);
-    let now_ms = on.now_ms();
-    let mut open = on.pending(&asked.tenant, now_ms.saturating_sub(lasts_ms))?;
-    open.retain(|one| {
-        let holds = one.policy_version.is_none() || one.policy_version == asked.policy_version;
-        let own = one.agent == asked.agent && one.actor == asked.actor;
-        holds && own && one.expires_at_ms > now_ms
-    });
-    Ok(open.len())
+/// Whose questions count together: those of an agent and whoever acts through it. What would be void when it is approved
+/// counts no more.
+pub(crate) fn asker(asked: &Confirmation) -> [u8; 32] {
+    let Confirmation { tenant, agent, actor, policy_version, .. } = asked;
+    Digest::of_json(&(tenant, agent, actor, policy_version)).raw()
 }
 
 pub(crate) fn decide(

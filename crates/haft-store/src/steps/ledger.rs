@@ -148,7 +148,7 @@ fn is_displaced(on: &mut impl Tables, claim: &Claim) -> Res<bool> {
 fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>> {
     let key = claim.key.raw();
     let mut open = on.open_acts(&claim.effect.tenant, &claim.act.raw())?;
-    if let Some(before) = &claim.act_before {
+    for before in &claim.acts_before {
         open.extend(on.open_acts(&claim.effect.tenant, &before.raw())?);
     }
     open.extend(on.open_deeds(&claim.effect.tenant, &claim.deed.raw())?);

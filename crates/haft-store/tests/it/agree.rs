@@ -83,6 +83,9 @@ async fn a_ledger_that_was_edited_or_cut_does_not_fit_the_trail() {
         ("UPDATE effects SET act = zeroblob(32) WHERE call = 'call of open'", 4),
         ("UPDATE effects SET tenant = 'other' WHERE call = 'call of open'", 4),
         ("UPDATE effects SET session = NULL WHERE call = 'call of open'", 4),
+        // What it is undone with.
+        ("UPDATE effects SET part_of = zeroblob(32) WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET deed = NULL, part_of = deed WHERE call = 'call of open'", 4),
         ("UPDATE effects SET confirmation = 'c' WHERE call = 'call of done'", 2),
         // It could be begun again.
         ("UPDATE effects SET class = 'pure' WHERE call = 'call of open'", 4),

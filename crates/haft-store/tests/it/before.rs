@@ -17,8 +17,9 @@ use haft_store::{Sqlite, Vault};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, LEASE, claim, fresh, settle};
+use crate::bed::{Bed, LEASE, claim, fresh, settle, settled};
 use crate::sealing::{CANARY, act, ask_and_talk, parts, said, seen, tenant, verified};
+use crate::trail::{touch, verdict};
 
 /// What the connection in it was sealed with.
 fn keys() -> Keyring {
@@ -95,7 +96,7 @@ async fn check(bed: &Bed) {
         let conn = Connection::open(bed.path()).unwrap();
         conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
-    assert_eq!(now, 15);
+    assert_eq!(now, 17);
     let other = Bed::sqlite();
     let made = again(&other).await;
     assert_eq!(trail(&store).await, trail(&made).await);
@@ -139,4 +140,34 @@ async fn a_store_of_before_seals_what_is_written_from_now_on() {
     check(&bed).await;
     assert_eq!(seen(&bed, b"after-77b0"), 0);
     assert!(seen(&bed, CANARY.as_bytes()) > 0, "what was clear stays so");
+}
+
+/// Takes back what this version says of parts.
+const BEFORE_PARTS: &str = "DROP INDEX effects_parts; ALTER TABLE effects DROP COLUMN part_of; \
+    PRAGMA user_version = 16";
+
+/// A version before knew the call alone that asked for an effect.
+#[tokio::test]
+async fn parts_that_were_begun_by_a_version_before_are_found_by_their_call() {
+    for bed in [Bed::sqlite, Bed::sealed] {
+        let bed = bed();
+        let store = bed.open_sqlite(|_| ());
+        let whole = settled(&store, claim("whole"), State::Succeeded).await;
+        let mut part = claim("part");
+        part.effect.within = Some(whole.effect.call.clone());
+        settled(&store, part, State::Succeeded).await;
+        settled(&store, claim("other"), State::Succeeded).await;
+        drop(store);
+        touch(&bed, BEFORE_PARTS);
+        assert!(verdict(&bed).is_ok());
+        let store = bed.open_sqlite(|_| ());
+        let mut newer = claim("newer");
+        newer.effect.part_of = Some(whole.key.clone());
+        settled(&store, newer, State::Succeeded).await;
+        let found = store.parts(&whole).await.unwrap();
+        let calls: Vec<_> = found.iter().map(|one| one.effect.call.as_str()).collect();
+        assert_eq!(calls, ["call of newer", "call of part"]);
+        drop(store);
+        assert!(verdict(&bed).is_ok(), "the trail says nothing else of what was there");
+    }
 }

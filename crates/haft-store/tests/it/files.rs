@@ -27,7 +27,7 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 15; use the newer haft that wrote it",
+        "the database has schema 99 and this haft knows up to 17; use the newer haft that wrote it",
     );
 }
 

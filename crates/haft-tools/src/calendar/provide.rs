@@ -96,6 +96,10 @@ impl Provide for Provider {
         Box::pin(self.answer(asking, method, arguments))
     }
 
+    fn reads_connection(&self) -> bool {
+        false
+    }
+
     /// A draft is a note of ours: nobody else sees it, and it goes by itself.
     fn writes(&self, method: &str) -> bool {
         matches!(method, "createEvent" | "cancelEvent")

@@ -100,6 +100,10 @@ impl Provide for Provider {
         })
     }
 
+    fn reads_connection(&self) -> bool {
+        false
+    }
+
     fn writes(&self, _: &str) -> bool {
         false
     }

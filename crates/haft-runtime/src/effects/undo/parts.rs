@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use haft_core::Digest;
 use haft_core::ledger::{EffectRecord, State};
-use haft_core::port::{EffectFilter, StoreError};
+use haft_core::port::StoreError;
 
 use super::UndoneStatus;
 use crate::runtime::Runtime;
@@ -18,31 +19,17 @@ impl Runtime {
         &self,
         whole: EffectRecord,
     ) -> Result<Vec<EffectRecord>, StoreError> {
-        const PAGE: usize = 500;
         if !whole.state.frees_its_key() && self.has_compensation(&whole).await {
             return Ok(vec![whole]);
         }
-        // What it did began after it, so it is among what is newer.
-        let (mut newer, mut after): (Vec<EffectRecord>, _) = (Vec::new(), None);
-        loop {
-            let tenant = whole.effect.tenant.clone();
-            let filter = EffectFilter { tenant, after, limit: PAGE, ..EffectFilter::default() };
-            let page = self.inner.store.effects(filter).await?;
-            after = page.last().map(|one| one.effect.call.clone());
-            let since = |one: &EffectRecord| one.started_at_ms >= whole.started_at_ms;
-            let is_last = page.len() < PAGE || !page.last().is_some_and(since);
-            newer.extend(page.into_iter().filter(|one| one.effect.within.is_some() && since(one)));
-            if is_last {
-                break;
-            }
-        }
-        let mut wholes = HashSet::from([whole.effect.call.clone()]);
-        let mut all = vec![whole];
-        for one in newer.into_iter().rev() {
-            if one.effect.within.as_ref().is_some_and(|within| wholes.contains(within)) {
-                wholes.insert(one.effect.call.clone());
-                all.push(one);
-            }
+        let mut seen: HashSet<Digest> = HashSet::from([whole.key.clone()]);
+        let (mut looked_into, mut all) = (vec![whole], Vec::new());
+        // As they began, each before its own parts; turned round at the end.
+        while let Some(one) = looked_into.pop() {
+            let mut parts = self.inner.store.parts(&one).await?;
+            parts.retain(|part| seen.insert(part.key.clone()));
+            looked_into.extend(parts);
+            all.push(one);
         }
         all.reverse();
         Ok(all)
@@ -52,11 +39,10 @@ impl Runtime {
     /// back what its handler did, and nothing is undone twice. (What the handler did for nothing, because its
     /// own effect did not come about, is undone by itself.)
     pub(super) async fn part_of(&self, effect: &EffectRecord) -> Option<(UndoneStatus, String)> {
-        let mut within = effect.effect.within.clone();
+        let mut whole = self.whole_of(effect).await?;
         for _ in 0..DEEPEST {
-            let call = within?;
-            let whole = self.inner.store.effect(&effect.effect.tenant, &call).await.ok()?;
             if !whole.state.frees_its_key() && self.has_compensation(&whole).await {
+                let call = &whole.effect.call;
                 return Some(match whole.state == State::Compensated {
                     true => (UndoneStatus::AlreadyUndone, format!("undone with `{call}`")),
                     false => {
@@ -65,9 +51,20 @@ impl Runtime {
                     }
                 });
             }
-            within = whole.effect.within;
+            whole = self.whole_of(&whole).await?;
         }
         None
+    }
+
+    /// What an effect is a part of, as it stands now: another attempt may have taken the place of the one that asked.
+    async fn whole_of(&self, effect: &EffectRecord) -> Option<EffectRecord> {
+        let store = &self.inner.store;
+        let whole = match (&effect.effect.part_of, &effect.effect.within) {
+            (Some(key), _) => store.by_key(key).await,
+            (None, Some(call)) => store.effect(&effect.effect.tenant, call).await,
+            (None, None) => return None,
+        };
+        whole.ok()
     }
 
     async fn has_compensation(&self, effect: &EffectRecord) -> bool {

@@ -1,13 +1,19 @@
 //! A model that got no answer asks again, in nearly the same words and under a new key.
 
+use std::sync::Arc;
+
+use haft_core::contract::{Capability, Mode};
 use haft_core::ledger::State;
-use haft_core::port::{Invoke as _, Ledger as _};
-use haft_core::{Call, ErrorKind};
-use haft_runtime::effects::Found;
+use haft_core::port::{Boxed, EffectFilter, Invoke as _, Ledger as _, Provide, Scope};
+use haft_core::registry::{Entry, Implementation, Registry};
+use haft_core::{Call, Digest, ErrorKind, ToolError};
+use haft_runtime::effects::{Found, UndoTarget, UndoneStatus};
+use haft_runtime::policy::Rules;
 use serde_json::{Value, json};
 
 use super::gate::foreseen;
-use super::world::{Does, World, call, kind, lost, tools_with};
+use super::world::{Does, World, call, caller, kind, lost, tools, tools_with};
+use crate::policy::world::registry;
 
 fn asking(tool: &str, key: &str, arguments: &Value) -> Call {
     let mut call = call(tool, key);
@@ -142,25 +148,127 @@ async fn the_same_is_the_same_act_under_another_contract_too() {
     }
 }
 
+/// What runs as a program of its own learns of no connection that its contract does not ask for.
+fn program() -> Implementation {
+    Implementation::Process { file: "handler".to_owned(), digest: Digest::of_bytes(b"") }
+}
+
+/// The same tools, of which some are programs.
+fn programs(names: &[&str]) -> Registry {
+    let mut all = tools().tools;
+    for tool in all.iter_mut().filter(|tool| names.contains(&&*tool.contract.tool_id)) {
+        tool.handler = program();
+        tool.digest = Entry::seal(tool).digest;
+    }
+    registry("shop", all)
+}
+
+fn through(mut call: Call, connection: &str) -> Call {
+    call.connection = Some(connection.to_owned());
+    call.connections = vec![connection.to_owned()];
+    call
+}
+
 /// A tool that uses no connection does the same with any.
 #[tokio::test]
 async fn a_connection_that_a_tool_does_not_use_makes_no_other_act() {
     let world = World::new();
+    world.runtime.load(programs(&["order", "put"])).unwrap();
     world.next("order", Does::ActsThen(lost()));
     assert_eq!(kind(&world.call(call("order", "k1")).await), ErrorKind::UnknownOutcome);
     for key in ["k1", "k2"] {
-        let mut by_another = call("order", key);
-        by_another.connection = Some("foo".into());
-        by_another.connections = vec!["foo".into()];
-        let refused = world.call(by_another).await;
+        let refused = world.call(through(call("order", key), "foo")).await;
         assert_eq!(kind(&refused), ErrorKind::UnknownOutcome, "{key}: {refused:?}");
+        assert!(!foreseen(&world, through(call("order", key), "foo")).await.0, "{key}");
     }
     assert_eq!(world.acts("order"), 1);
     // Nor under a key that stands for what was done.
     let done = world.call(call("put", "k3")).await;
-    let mut again = call("put", "k3");
-    again.connection = Some("foo".into());
-    again.connections = vec!["foo".into()];
-    let again = world.call(again).await;
+    let again = world.call(through(call("put", "k3"), "foo")).await;
     assert_eq!((again.meta.cached, again.result, world.acts("put")), (true, done.result, 1));
+}
+
+/// The provider of a program that embeds haft, which is told the name of the connection.
+struct Accounts;
+
+impl Provide for Accounts {
+    fn provide<'a>(
+        &'a self,
+        scope: &'a Scope,
+        _: &'a str,
+        _: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        Box::pin(async { Ok(json!(scope.connection)) })
+    }
+
+    fn writes(&self, _: &str) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn to_a_program_s_own_code_another_connection_is_another_act() {
+    let rules = || Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let own =
+        World::with(rules(), |builder| builder.provide(Capability::Calendar, Arc::new(Accounts)));
+    let by_provider = tools_with("order", |order| {
+        order.handler = program();
+        order.contract.capabilities = vec![Capability::Calendar];
+    });
+    own.runtime.load(by_provider).unwrap();
+    for (world, provided) in [(World::new(), false), (own, true)] {
+        let session = world.runtime.open(&caller(), Mode::Text).await.unwrap().id;
+        for account in ["acct-a", "acct-b", "acct-a"] {
+            let uses = Does::Uses(Capability::Calendar, "book", json!({}));
+            if provided {
+                world.next("order", uses);
+            }
+            let mut call = through(call("order", ""), account);
+            (call.key, call.session) = (None, Some(session.clone()));
+            let done = world.call(call).await.result.unwrap();
+            assert!(!provided || done == json!({ "got": account }), "{done}");
+        }
+        let all = EffectFilter { tenant: "default".into(), ..EffectFilter::default() };
+        assert_eq!(world.store.effects(all).await.unwrap().len(), 2, "{provided}");
+    }
+}
+
+/// A tool may need none itself and be undone by one that does.
+#[tokio::test]
+async fn what_was_called_through_a_connection_is_undone_through_it() {
+    let world = World::new();
+    world.runtime.load(programs(&["rent", "unrent"])).unwrap();
+    let rented = world.call(through(call("rent", "k"), "acct")).await.meta.record_id;
+    let operator = super::faults::operator();
+    let undone =
+        world.runtime.undo(&operator, &UndoTarget::Call(rented.to_string())).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Undone, "{undone:?}");
+    let rented = world.store.effect("default", &rented).await.unwrap();
+    let by = world.store.effect("default", &rented.compensation_id.unwrap()).await.unwrap();
+    assert_eq!(by.effect.connection.as_deref(), Some("acct"));
+}
+
+/// A version before told such acts apart by the connection that they named.
+#[tokio::test]
+async fn what_was_begun_by_a_connection_that_makes_no_difference_is_found_by_it() {
+    let within = |key: Option<&str>| {
+        let mut call = through(call("order", ""), "foo");
+        call.key = key.map(str::to_owned);
+        call.same_within = Some(std::time::Duration::from_secs(900));
+        call
+    };
+    for key in [None, Some("k")] {
+        let world = World::new();
+        let done = world.call(within(key)).await;
+        let now = world.with_tools(programs(&["order"]));
+        let again = now.invoke(within(key)).await;
+        assert_eq!((again.meta.cached, again.result), (true, done.result), "{key:?}");
+        assert_eq!(world.acts("order"), 1, "{key:?}");
+    }
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(within(Some("k1"))).await), ErrorKind::UnknownOutcome);
+    let now = world.with_tools(programs(&["order"]));
+    assert_eq!(kind(&now.invoke(within(Some("k2"))).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("order"), 1);
 }

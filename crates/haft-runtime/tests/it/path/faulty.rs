@@ -143,6 +143,10 @@ impl Ledger for Faulty {
         })
     }
 
+    fn parts<'a>(&'a self, whole: &'a EffectRecord) -> Answer<'a, Vec<EffectRecord>> {
+        self.inner.parts(whole)
+    }
+
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
         self.inner.effects(filter)
     }

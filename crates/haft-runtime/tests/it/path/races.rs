@@ -9,16 +9,16 @@ use haft_core::config::{Change, Edition, Kind};
 use haft_core::contract::{Capability, Mode};
 use haft_core::port::{Ask, Decide, Decision, Invoke as _, Standing};
 use haft_core::{Call, Digest, ErrorKind, Principal};
-use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::session::Signal;
 use haft_runtime::toolbox::{Activation, Directory, Overrides, Records, Shelf, Stock};
+use haft_runtime::{Runtime, Settings};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
 
 use super::sessions::In;
-use super::world::{Does, NOW, World, call, caller, kind, tools};
+use super::world::{Does, NOW, World, call, caller, kind, not_begun, tools};
 
 fn rules(allow: &[&str]) -> Rules {
     Rules { allow: allow.iter().map(ToString::to_string).collect(), ..Rules::default() }
@@ -249,6 +249,39 @@ async fn nothing_is_begun_after_a_wait_under_rules_that_are_no_longer_in_force()
     }
 }
 
+/// Other rules come into force again and again while a call waits for a place: its time goes on.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_decided_anew_waits_no_longer_for_that() {
+    for tool in ["order", "put", "find"] {
+        let world = World::new();
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let most = Settings::default().default_timeout;
+        // Of those that may be tried again each attempt waits so.
+        for _ in 0..10 {
+            world.next(tool, Does::WaitsForAPlace(begun.clone(), go.clone()));
+        }
+        let (runtime, waits) = (world.runtime.clone(), call(tool, "k"));
+        let since = tokio::time::Instant::now();
+        let running = tokio::spawn(async move { runtime.invoke(waits).await });
+        let changes = async {
+            loop {
+                begun.notified().await;
+                tokio::time::sleep(most * 2 / 5).await;
+                activate(&world.runtime, "get", false, Overrides::default());
+                go.notify_one();
+            }
+        };
+        let ended = tokio::select! {
+            ended = running => ended.unwrap(),
+            () = changes => unreachable!(),
+        };
+        let attempts = if tool == "order" { 1 } else { 2 };
+        let took = since.elapsed();
+        assert!(took <= most * attempts + Duration::from_secs(1), "{tool}: {took:?}, {ended:?}");
+        assert_eq!((ended.is_ok(), world.acts(tool)), (false, 0), "{tool}: {ended:?}");
+    }
+}
+
 /// Makes a key of the store, or changes it.
 async fn keep_key(runtime: &Runtime, from: u64) -> Edition {
     let change = Change {
@@ -293,6 +326,39 @@ async fn nothing_is_begun_for_a_key_that_was_revoked_on_the_way() {
     }
     // Whoever came in otherwise goes on, and the key of the act is free.
     assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+/// A call that was let in may wait long for a place, or be tried again much later.
+#[tokio::test]
+async fn nothing_is_begun_after_a_wait_for_whoever_is_not_let_in_any_more() {
+    for tool in ["order", "put", "find"] {
+        for (revoked, again) in [(true, true), (true, false), (false, true), (false, false)] {
+            let records = Records::of_one("default", "default");
+            let world = World::with(rules(&["shop__*"]), |builder| builder.records(records));
+            let key = keep_key(&world.runtime, 0).await;
+            let ends = Credential::Key { kept: None, ends_at_ms: Some(NOW + 1_000) };
+            let credential = if revoked { kept(&key) } else { ends };
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let waits = match again {
+                // Only the first attempt acts.
+                true => Does::WaitsThen(begun.clone(), go.clone(), not_begun()),
+                false => Does::WaitsForAPlace(begun.clone(), go.clone()),
+            };
+            world.next(tool, waits);
+            let (runtime, made) = (world.runtime.clone(), with(credential, call(tool, "k")));
+            let running = tokio::spawn(async move { runtime.invoke(made).await });
+            begun.notified().await;
+            match revoked {
+                true => drop(keep_key(&world.runtime, key.version).await),
+                false => world.clock.advance(1_000),
+            }
+            go.notify_one();
+            let ended = running.await.unwrap();
+            let expected = (ErrorKind::Denied, usize::from(again));
+            let told = format!("{tool} {revoked} {again}: {ended:?}");
+            assert_eq!((kind(&ended), world.acts(tool)), expected, "{told}");
+        }
+    }
 }
 
 #[tokio::test]

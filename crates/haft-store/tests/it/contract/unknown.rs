@@ -31,7 +31,7 @@ contract! {
         let store = bed.open();
         settled(&*store, same_act("first"), State::Unknown).await;
         let anew = |before: &str| haft_core::ledger::Claim {
-            act_before: Some(digest(before)), ..claim("second")
+            acts_before: vec![digest(before)], ..claim("second")
         };
         assert_eq!(word(&store.claim(anew("one act")).await.unwrap()), "similar");
         assert_eq!(word(&store.claim(anew("another")).await.unwrap()), "fresh 1");
@@ -275,6 +275,31 @@ contract! {
             let keys: Vec<_> =
                 found.iter().map(|one| one.effect.call.trim_start_matches("call of ")).collect();
             assert_eq!(keys, expected, "{filter:?}");
+        }
+    }
+
+    parts_are_found_by_the_key_of_their_whole_whichever_attempt_began_them(bed) {
+        let store = bed.open();
+        let whole = settled(&*store, claim("whole"), State::Failed).await;
+        let first = store.by_key(&whole.key).await.unwrap();
+        let part = |key: &str, whole: &str| {
+            let mut part = claim(key);
+            part.effect.within = Some(first.effect.call.clone());
+            part.effect.part_of = Some(digest(whole));
+            part
+        };
+        for of in [part("a", "whole"), part("b", "whole"), part("of a", "a"), claim("none")] {
+            settled(&*store, of, State::Succeeded).await;
+        }
+        let mut again = claim("whole");
+        again.effect.call = "the next attempt".to_owned();
+        settled(&*store, again, State::Succeeded).await;
+        let now = store.by_key(&whole.key).await.unwrap();
+        for (whole, expected) in [(&now, &["b", "a"] as &[&str]), (&first, &["b", "a"])] {
+            let found = store.parts(whole).await.unwrap();
+            let keys: Vec<_> =
+                found.iter().map(|one| one.effect.call.trim_start_matches("call of ")).collect();
+            assert_eq!(keys, expected);
         }
     }
 }
