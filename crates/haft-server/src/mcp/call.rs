@@ -214,6 +214,7 @@ pub(super) async fn take(
             let (at, call) = ((door, seat), call.clone());
             envelope = approval::settled(at, &round.talk, call, envelope, &waiting).await?;
         }
+        approval::say_where((door, seat), &round.talk, call, &mut envelope);
     }
     if !envelope.is_ok() {
         if let Some(lacking) = round.talk.lacking() {

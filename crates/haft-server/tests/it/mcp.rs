@@ -390,6 +390,21 @@ async fn where_nobody_can_be_asked_the_result_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_shown_whole_is_not_asked_at_the_client() {
+    let served = Served::new().await;
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let long = json!({"text": "x".repeat(24 << 10)});
+    let waits = call_for(&served, "pay", long.clone(), can.clone()).await;
+    assert_eq!(waits["result"]["isError"], true, "{waits}");
+    let text = waits["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("confirmation_required") && text.contains("in the console"), "{text}");
+    assert_eq!(served.runs(), 0);
+    decided_elsewhere(&served, true).await;
+    let paid = call_for(&served, "pay", long, can).await;
+    assert_eq!((&paid["result"]["isError"], served.runs()), (&json!(false), 1), "{paid}");
+}
+
+#[tokio::test]
 async fn a_session_of_the_older_era_is_its_owners_and_ends_when_told() {
     let served = Served::new().await;
     let session = begin(&served, &served.agent).await;

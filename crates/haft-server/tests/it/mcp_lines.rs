@@ -225,6 +225,17 @@ async fn the_user_is_asked_while_the_call_waits() {
 }
 
 #[tokio::test]
+async fn the_user_is_not_asked_what_they_cannot_be_shown() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({"elicitation": {}})).await;
+    let params = json!({"name": "pay", "arguments": {"text": "x".repeat(24 << 10)}});
+    let waits = pipe.ask(5, "tools/call", params).await;
+    let said = waits["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(said.contains("in the console"), "{waits}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
 async fn the_user_is_asked_again_where_the_rules_change_while_they_think() {
     let served = Served::new().await;
     let mut pipe = Pipe::begin(&served, json!({"elicitation": {}})).await;
