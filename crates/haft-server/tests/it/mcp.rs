@@ -171,6 +171,31 @@ async fn a_plain_call_is_answered_as_one_that_the_sdk_reads() {
     assert_eq!(served.runs(), 4, "two answered by echo, two sent");
 }
 
+/// Official clients hold structured content to the tool's output schema, and want some of whatever is no error.
+#[tokio::test]
+async fn a_dry_run_is_told_as_no_answer_of_the_tool() {
+    let served = Served::new().await;
+    // Whoever may hear of progress needs the SDK's streams.
+    for token in [Value::Null, json!("t")] {
+        let mut meta = meta(json!({}));
+        meta["haft/dryRun"] = json!(true);
+        if !token.is_null() {
+            meta["progressToken"] = token;
+        }
+        let with = json!({ "_meta": meta });
+        let told = call(&served, "send", json!({"text": "hi"}), with).await;
+        let result = &told["result"];
+        assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None));
+        let said = &result["_meta"]["haft/dryRun"];
+        assert_eq!((&said["dryRun"], &said["wouldRun"]), (&json!(true), &json!(true)), "{told}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *said);
+    }
+    assert_eq!(served.runs(), 0);
+    let done = call(&served, "send", json!({"text": "hi"}), json!({})).await;
+    assert_eq!(done["result"]["_meta"].get("haft/dryRun"), None, "{done}");
+}
+
 #[tokio::test]
 async fn an_effect_without_a_key_is_done_once_and_its_repetition_says_so() {
     let served = Served::new().await;
