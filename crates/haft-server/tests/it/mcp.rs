@@ -706,6 +706,21 @@ async fn whoever_only_says_hello_keeps_few_sessions_and_no_used_one_is_lost() {
 }
 
 #[tokio::test]
+async fn what_the_newer_era_has_removed_is_unknown_there() {
+    let served = Served::new().await;
+    let uri = json!({"uri": "haft://tools/agent/helper/enabled"});
+    for (method, params) in [
+        ("ping", json!({})),
+        ("logging/setLevel", json!({"level": "debug"})),
+        ("resources/subscribe", uri.clone()),
+        ("resources/unsubscribe", uri),
+    ] {
+        let told = ask(&served, &served.agent, method, params).await;
+        assert_eq!((told.status, &told.json()["error"]["code"]), (404, &json!(-32601)), "{told:?}");
+    }
+}
+
+#[tokio::test]
 async fn keys_hosts_and_origins_are_checked_before_anything_is_read() {
     let served = Served::new().await;
     let list = json!({"_meta": meta(json!({}))});

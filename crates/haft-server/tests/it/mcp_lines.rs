@@ -74,6 +74,9 @@ async fn the_newer_era_needs_no_handshake() {
     let params = json!({"name": "echo", "arguments": {"text": "hi"}, "_meta": meta});
     let done = pipe.ask(2, "tools/call", params).await;
     assert_eq!(done["result"]["isError"], false, "{done}");
+    // What a session of the older era says once, each request says here.
+    let level = pipe.ask(3, "logging/setLevel", json!({"level": "debug", "_meta": meta})).await;
+    assert_eq!(level["error"]["code"], -32601, "{level}");
 }
 
 #[tokio::test]
