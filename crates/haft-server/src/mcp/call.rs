@@ -178,7 +178,8 @@ pub(super) async fn take(
     }
     let mut call = Call::new(caller, request.name, arguments);
     let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
-    let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
+    let words = bound(meta);
+    let mut round = Round::open(handler, line, asked(&call, &words), sealed, said)?;
     settle_words(&mut call, meta, handler.seat.operates())?;
     call.client = Some(round.talk.clone());
     let (door, seat) = (&*handler.door, &*handler.seat);
@@ -208,7 +209,7 @@ pub(super) async fn take(
         };
         if round.talk.by_result {
             if let Some(waiting) = waiting(&envelope, word).filter(|_| !is_closed) {
-                return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
+                return round.ask_for(handler, asked(call, &words), waiting).map(Ended::Asks);
             }
         } else {
             let (at, call) = ((door, seat), call.clone());
@@ -224,7 +225,7 @@ pub(super) async fn take(
             && round.talk.by_result
             && !round.talk.unanswered().is_empty()
         {
-            return round.ask(handler, asked(call)).map(Ended::Asks);
+            return round.ask(handler, asked(call, &words)).map(Ended::Asks);
         }
     }
     known(handler, &name, &envelope)?;
@@ -232,12 +233,18 @@ pub(super) async fn take(
 }
 
 /// What a call asks for.
-fn asked(call: &Call) -> Request<'_> {
+fn asked<'a>(call: &'a Call, words: &'a Value) -> Request<'a> {
     let arguments = match &call.arguments {
         RawArguments::Value(value) | RawArguments::Read(value, _) => value,
         RawArguments::Text(_) => &Value::Null,
     };
-    Request { method: METHOD, name: &call.tool, arguments }
+    Request { method: METHOD, name: &call.tool, arguments, words }
+}
+
+/// What `_meta` says in our words, but for the time: it is another each time that a request is made.
+fn bound(meta: &RequestMetaObject) -> Value {
+    let all = WORDS.iter().filter(|word| **word != ISSUED_AT);
+    all.filter_map(|word| Some(((*word).to_owned(), meta.0.0.get(*word)?.clone()))).collect()
 }
 
 /// One round of a request that may take several.

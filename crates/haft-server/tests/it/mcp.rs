@@ -256,6 +256,17 @@ async fn the_person_at_the_client_approves_and_the_model_cannot() {
         let refused = call_for(&served, "pay", arguments, answered(&text, &yes)).await;
         assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
     }
+    for (word, value) in [
+        ("haft/occurrence", json!(2)),
+        ("haft/dryRun", json!(true)),
+        ("haft/idempotencyKey", json!("k")),
+        ("haft/connection", json!("c")),
+    ] {
+        let mut with = answered(&state, &yes);
+        with["_meta"][word] = value;
+        let refused = call_for(&served, "pay", pay.clone(), with).await;
+        assert_eq!(refused["error"]["code"], -32602, "{word}: {refused}");
+    }
     assert_eq!(served.runs(), 0);
 
     let paid = call_for(&served, "pay", pay.clone(), answered(&state, &yes)).await;
