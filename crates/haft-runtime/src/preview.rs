@@ -9,6 +9,7 @@ mod direction;
 mod suspicion;
 
 pub use direction::Direction;
+pub use suspicion::marks_in_addresses;
 
 use haft_core::Contract;
 use haft_core::digest::canonical;

@@ -27,6 +27,7 @@ mod seat;
 mod sessions;
 mod state;
 mod talk;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;

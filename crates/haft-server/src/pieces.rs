@@ -1,6 +1,7 @@
 //! What there is in a text that comes from elsewhere: what cannot be seen, and what looks like another
 //! letter.
 
+use haft_runtime::preview::marks_in_addresses;
 use haft_runtime::redact::is_hidden;
 use serde_json::Value;
 use unicode_security::skeleton;
@@ -55,6 +56,7 @@ pub(crate) fn pieces(text: &str, marks: Marks) -> Vec<Piece<'_>> {
         Marks::All => ends(text),
         Marks::Hidden | Marks::Spaces => 0..text.len(),
     };
+    let changed = marks_in_addresses(text);
     for (at, word) in words(text) {
         let is_word = word.starts_with(char::is_alphanumeric);
         let is_alike = is_word && is_alike(word);
@@ -64,6 +66,7 @@ pub(crate) fn pieces(text: &str, marks: Marks) -> Vec<Piece<'_>> {
                 ' ' if !inner.contains(&place) => Some(Piece::Hidden(' ', 1)),
                 letter if marks.mark(letter) => Some(Piece::Hidden(letter, 1)),
                 '\n' | '\t' => None,
+                letter if changed.binary_search(&place).is_ok() => Some(Piece::Hidden(letter, 1)),
                 letter if is_alike => like(letter).map(|like| Piece::Alike(letter, like)),
                 letter if !is_word => {
                     let sign = like(letter).filter(|like| SIGNS.contains(&like.as_str()));

@@ -225,7 +225,10 @@ impl ErrorKind {
             Self::UnknownOutcome => {
                 "do not repeat it: it may have been done; tell the user that it is being checked"
             }
-            Self::ResultExpired => "do not repeat it: it was done; look its result up elsewhere",
+            Self::ResultExpired => {
+                "it was done; do not repeat it. Look its result up with a tool that only reads, or \
+                 tell the user"
+            }
             Self::Superseded => "read the newer message first",
             Self::Cancelled => "nothing was done; call again only if it is still wanted",
             Self::Timeout => "try again later, or ask for less",

@@ -90,6 +90,9 @@ pub(super) fn replayed(record: &EffectRecord) -> Answer {
         }
         (State::Failed | State::NotHappened, _, Some(error)) => Err(error.clone()),
         (_, Some(result), _) => Ok(result.clone()),
+        (State::Compensated | State::Compensating | State::Stuck, None, _) => {
+            Err(taken_back(record))
+        }
         // The error said that nobody knew; by now it is known.
         (_, None, Some(error)) if error.kind == ErrorKind::UnknownOutcome => {
             Err(unanswered(record, "the call was carried out; what it answered is not known"))
@@ -108,6 +111,12 @@ pub(super) fn replayed(record: &EffectRecord) -> Answer {
 fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
     ToolError::new(ErrorKind::ResultExpired, message)
         .with_details(json!({ "call": record.effect.call, "state": record.state }))
+}
+
+/// Done, with nothing to show for it, and not left so.
+fn taken_back(record: &EffectRecord) -> ToolError {
+    let message = undone(record).map(|warning| warning.message).unwrap_or_default();
+    unanswered(record, &message).suggest("do not repeat it; tell the user what has become of it")
 }
 
 /// The code of the warning that what is answered again was undone.

@@ -1,6 +1,7 @@
 //! Texts that do not look like what they are.
 
 use serde_json::Value;
+use unicode_normalization::char::is_combining_mark;
 use unicode_script::{Script, UnicodeScript as _};
 
 use super::direction::Direction;
@@ -108,9 +109,12 @@ fn is_styled(letter: char) -> bool {
     matches!(letter, '\u{FF01}'..='\u{FF5E}' | '\u{1D400}'..='\u{1D7FF}')
 }
 
+/// What ends an address in running text.
+const AROUND: &str = "\"'<>()[],;“”„‟‘’«»‹›…";
+
 /// What could be a host: words with a dot inside, after an `@` or a scheme if there is one.
 fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|letter: char| letter.is_whitespace() || "\"'<>()[],;".contains(letter));
+    let words = text.split(|letter: char| letter.is_whitespace() || AROUND.contains(letter));
     words.filter_map(|word| {
         let after_scheme = word.split_once("://").map_or(word, |(_, rest)| rest);
         let authority = after_scheme.split(['/', '?', '#']).next()?;
@@ -119,11 +123,29 @@ fn hosts(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A host whose letters are not all ASCII, or that says so in punycode.
+/// A host that is not all ASCII, or that says so in punycode. Words of another alphabet with a dot between
+/// them are none, and neither are amounts such as `€1.50`.
 fn is_strange(host: &str) -> bool {
-    let letters = host.chars().filter(|letter| letter.is_alphabetic());
     let lower = host.to_ascii_lowercase();
-    letters.clone().any(|letter| !letter.is_ascii())
-        && host.rsplit('.').next().is_some_and(|top| top.is_ascii())
+    let top = lower.rsplit('.').next().unwrap_or_default();
+    let has_letter = || host.chars().any(|it| !it.is_ascii() && it.is_alphabetic());
+    let is_name = || top.chars().all(|letter| letter.is_ascii_alphabetic());
+    !host.is_ascii() && top.is_ascii() && (has_letter() || is_name())
         || lower.split('.').any(|label| label.starts_with("xn--"))
+}
+
+/// Where in a text marks change the letters of an address, as a dot below does that makes `ạ` of `a`, by
+/// their bytes and in order.
+#[must_use]
+pub fn marks_in_addresses(text: &str) -> Vec<usize> {
+    let mut marks = Vec::new();
+    let mut start = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let is_judged = word.contains(is_combining_mark) && hosts(word).any(is_strange);
+        let found =
+            word.char_indices().filter(|(_, letter)| is_judged && is_combining_mark(*letter));
+        marks.extend(found.map(|(at, _)| start + at));
+        start += word.len();
+    }
+    marks
 }

@@ -68,7 +68,8 @@ fn skip_sequence<I: Iterator<Item = char> + Clone>(start: char, rest: &mut I, en
 }
 
 /// Whether a character cannot be seen, or changes how others are seen: every control, all that Unicode
-/// calls ignorable by default, and what is drawn as nothing or joins the signs around it.
+/// calls ignorable by default, what is drawn as nothing or joins the signs around it, and what is for
+/// private use, which each font draws as it likes.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
@@ -76,9 +77,9 @@ pub fn is_hidden(letter: char) -> bool {
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
             | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
-            | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FFFE}' | '\u{FFFF}'
+            | '\u{E000}'..='\u{F8FF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFC}' | '\u{FFFE}' | '\u{FFFF}'
             | '\u{13430}'..='\u{1343F}' | '\u{16FE4}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D159}'
-            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' | '\u{F0000}'..='\u{10FFFF}')
 }
 
 #[cfg(test)]
@@ -93,6 +94,16 @@ mod tests {
         let counted = text.chars().inspect(|_| count.set(count.get() + 1));
         assert_eq!(cleaned(String::new(), counted, text.len()), clean_text(text, text.len()));
         count.get() / text.chars().count()
+    }
+
+    #[test]
+    fn what_a_font_draws_as_it_likes_is_hidden() {
+        for letter in ['\u{e000}', '\u{f8ff}', '\u{fffc}', '\u{f0000}', '\u{10fffd}'] {
+            assert!(is_hidden(letter), "{letter:?}");
+        }
+        for letter in ['\u{d7ff}', '\u{f900}', '\u{fffd}', '\u{1f600}', '\u{31350}'] {
+            assert!(!is_hidden(letter), "{letter:?}");
+        }
     }
 
     #[test]

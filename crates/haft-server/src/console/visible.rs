@@ -2,6 +2,7 @@
 //! written as its code, and what looks like another letter is marked.
 
 use haft_runtime::preview::Direction;
+use haft_runtime::redact::is_hidden;
 use maud::{Markup, html};
 
 use crate::pieces::{Marks, Piece, code, mark, pieces};
@@ -81,8 +82,10 @@ fn named(letter: char) -> &'static str {
         '\u{feff}' => "byte order mark",
         '\u{e0000}'..='\u{e0fff}' => "tag or selector that cannot be seen",
         '\u{1b}' => "escape",
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'.. => "each font draws it as it likes",
         letter if letter.is_whitespace() => "another space than the plain one",
-        _ => "cannot be seen",
+        letter if is_hidden(letter) => "cannot be seen",
+        _ => "changes the letter before it",
     }
 }
 
@@ -175,6 +178,9 @@ mod tests {
         check("p\u{0430}ypal.com", "p\u{0430}U+0430ypal.com");
         check("\u{0441}\u{0430}\u{0440}\u{0435}", "сU+0441аU+0430рU+0440еU+0435");
         check("Ａ", "ＡU+FF21");
+        check("at https://paypa\u{323}l.com/x", "at https://paypaU+0323l.com/x");
+        check("b\u{332}ank.com\nMu\u{308}ller", "bU+0332ank.com\nMu\u{308}ller");
+        check("a\u{e000}b\u{fffc}", "aU+E000bU+FFFC");
         check("paypal\u{2024}com\u{2215}pay", "paypal\u{2024}U+2024com\u{2215}U+2215pay");
     }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use haft_core::port::{Asked, Client as _, Invoke as _, Question};
 use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Envelope, ErrorKind, ToolError};
-use haft_runtime::redact::is_hidden;
 use haft_runtime::runtime::Void;
 use rmcp::ErrorData;
 use serde_json::{Value, json};
@@ -16,20 +15,21 @@ use super::coded::of_kind;
 use super::talk::Talk;
 use super::{Approvals, Seat};
 use crate::door::Door;
-use crate::pieces::{Marks, Piece, code, hidden, pieces};
+
+mod shown;
 
 /// Under which name the answer comes. No handler can take it: theirs have no such sign.
 pub(super) const NAME: &str = "haft/approval";
-
-/// So many letters are shown of one text, and so many in all.
-const LONGEST_SHOWN: usize = 4_000;
-const MOST_SHOWN: usize = 16_000;
 
 /// So often a person is asked about one call, where what is asked changes while they answer.
 const MOST_ASKED: usize = 3;
 
 /// So often it is looked whether somebody else has answered what a person is asked.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// What whoever called is told of a question that cannot be shown whole at the client.
+const TOO_LONG: &str = "a person has to approve this call first, in the console or with `haft \
+                        confirmations`: it is too long to be shown whole at the client";
 
 /// A question that waits.
 pub(super) struct Waiting {
@@ -68,24 +68,30 @@ impl Again {
     }
 }
 
-/// What the person has to be asked about the end of a call, where they can be. `before` is why what
-/// they said before does not count.
-pub(super) fn waiting(
+/// What a person has to be asked about the end of a call, where it is the one at the client who is.
+fn asked_here<'a>(
     (door, seat): (&Door, &Seat),
+    talk: &Talk,
+    envelope: &'a Envelope,
+) -> Option<&'a Value> {
+    let error = envelope.result.as_ref().err()?;
+    let is_asked_here = error.kind == ErrorKind::ConfirmationRequired
+        && door.mcp.approvals == Approvals::Client
+        && seat.person.is_some()
+        && talk.can().elicit;
+    error.details.as_ref().filter(|_| is_asked_here)?.get("confirmation")
+}
+
+/// What the person has to be asked about the end of a call, where they can be and can be shown all of
+/// it. `before` is why what they said before does not count.
+pub(super) fn waiting(
+    at: (&Door, &Seat),
     talk: &Talk,
     call: &Call,
     envelope: &Envelope,
     before: Option<Again>,
 ) -> Option<Waiting> {
-    let error = envelope.result.as_ref().err()?;
-    if error.kind != ErrorKind::ConfirmationRequired
-        || door.mcp.approvals != Approvals::Client
-        || seat.person.is_none()
-        || !talk.can().elicit
-    {
-        return None;
-    }
-    let question = error.details.as_ref()?.get("confirmation")?;
+    let question = asked_here(at, talk, envelope)?;
     let id = question.get("id")?.as_str()?.to_owned();
     let schema = json!({
         "type": "object",
@@ -99,7 +105,7 @@ pub(super) fn waiting(
         },
         "required": ["approve"],
     });
-    let mut message = message(question, call.connection.as_deref());
+    let mut message = shown::message(question, call.connection.as_deref())?;
     if let Some(before) = before {
         message.insert_str(0, &format!("You are asked again: {}.\n\n", before.in_words()));
     }
@@ -107,128 +113,15 @@ pub(super) fn waiting(
     Some(Waiting { id, asked: Asked { name: NAME.to_owned(), question } })
 }
 
-/// What the person reads: the question, everything that would be done with it, and what does not look
-/// like what it is. A template need not name every argument, and all of them are approved.
-fn message(question: &Value, connection: Option<&str>) -> String {
-    let text = |name: &str| question.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut whole = Whole::default();
-    let preview = whole.cut(text("preview"));
-    let mut message = format!("{preview}\n\nTool: {}", text("tool"));
-    if let Some(connection) = connection {
-        message.push_str(&format!("\nConnection: {}", quoted(connection)));
+/// Says in the end of a call why its person was not asked, where that is for the length of it.
+pub(super) fn say_where(at: (&Door, &Seat), talk: &Talk, call: &Call, envelope: &mut Envelope) {
+    let is_short = |asked: &Value| shown::message(asked, call.connection.as_deref()).is_some();
+    if asked_here(at, talk, envelope).is_none_or(is_short) {
+        return;
     }
-    message.push_str(&whole.arguments(question.get("arguments").unwrap_or(&Value::Null)));
-    for odd in question.get("suspicious").and_then(Value::as_array).into_iter().flatten() {
-        message.push_str("\nTake care: ");
-        message.push_str(&unhidden(odd.as_str().unwrap_or_default()));
+    if let Err(error) = &mut envelope.result {
+        error.message = TOO_LONG.to_owned();
     }
-    if whole.is_cut {
-        message.push_str(
-            "\nNot all of it is shown here: it is too long. Decline, and have it approved in the \
-             console, which shows all of it.",
-        );
-    }
-    message
-}
-
-/// What is shown so far, and whether it is everything.
-#[derive(Default)]
-struct Whole {
-    letters: usize,
-    is_cut: bool,
-}
-
-impl Whole {
-    /// Every effective argument, one a line.
-    fn arguments(&mut self, arguments: &Value) -> String {
-        let Value::Object(members) = arguments else {
-            return format!("\nArguments: {}", self.cut(&written(arguments)));
-        };
-        if members.is_empty() {
-            return "\nWithout arguments.".to_owned();
-        }
-        let mut lines = "\nArguments:".to_owned();
-        for (at, (name, value)) in members.iter().enumerate() {
-            if self.letters >= MOST_SHOWN {
-                self.is_cut = true;
-                lines.push_str(&format!("\n… {} more that are not shown", members.len() - at));
-                break;
-            }
-            let (name, value_shown) = (self.cut(&plain(name)), self.cut(&written(value)));
-            lines.push_str(&format!("\n- {name}: {value_shown}"));
-            if let Some(hidden) = hidden(value) {
-                lines.push_str(&format!(" (cannot be seen in it: {hidden})"));
-            }
-        }
-        lines
-    }
-
-    /// As much of a text as there is room for, and how much is left out.
-    fn cut(&mut self, text: &str) -> String {
-        let most = LONGEST_SHOWN.min(MOST_SHOWN.saturating_sub(self.letters));
-        let (letters, end) = (text.chars().count(), text.char_indices().nth(most));
-        self.letters += letters.min(most);
-        let Some((end, _)) = end else { return text.to_owned() };
-        self.is_cut = true;
-        let shown = text.get(..end).unwrap_or_default();
-        format!("{shown}… (cut: {} more letters are not shown)", letters - most)
-    }
-}
-
-/// A value on one line, with everything in it to be seen.
-fn written(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        Value::Array(list) => {
-            let all: Vec<String> = list.iter().map(written).collect();
-            format!("[{}]", all.join(", "))
-        }
-        Value::Object(members) => {
-            let one =
-                |(name, value): (&String, &Value)| format!("{}: {}", quoted(name), written(value));
-            format!("{{{}}}", members.iter().map(one).collect::<Vec<_>>().join(", "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
-}
-
-/// A text in quotes that it cannot end.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", plain(text))
-}
-
-/// A text in which what cannot be seen is an escape, as JSON writes it, and what looks like another
-/// letter has its code behind it.
-fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for piece in pieces(text, Marks::All) {
-        match piece {
-            Piece::Plain(text) => {
-                shown.push_str(&text.replace('\\', "\\\\").replace('"', "\\\""));
-            }
-            // Quotes show where a text begins and ends.
-            Piece::Hidden(' ', count) => shown.extend(std::iter::repeat_n(' ', count)),
-            Piece::Hidden(letter, count) => shown.push_str(&escape(letter).repeat(count)),
-            Piece::Alike(letter, _) => shown.push_str(&format!("{letter}[{}]", code(letter))),
-        }
-    }
-    shown
-}
-
-/// `\u202e`, as JSON writes it.
-fn escape(letter: char) -> String {
-    let mut units = [0; 2];
-    letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
-}
-
-/// A sentence of ours: of what it repeats, nothing is hidden either. It has been escaped once; one that
-/// was written down before that was so has not.
-fn unhidden(sentence: &str) -> String {
-    let one = |letter: char| match is_hidden(letter) {
-        true => escape(letter),
-        false => letter.to_string(),
-    };
-    sentence.chars().map(one).collect()
 }
 
 /// What the person said.

@@ -11,13 +11,12 @@ use haft_core::trace::Trace;
 use haft_core::{Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
 use haft_runtime::trace;
-use haft_wire::results;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, InputRequiredResult, RequestMetaObject,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde::{Deserialize as _, Serialize};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
@@ -29,6 +28,7 @@ use super::http::SESSION;
 use super::sessions::InUse;
 use super::state::{Request, State};
 use super::talk::{self, Line, Talk};
+use super::told::Told;
 use crate::problem::Problem;
 
 /// Our words in `_meta`.
@@ -45,8 +45,8 @@ pub(super) const METHOD: &str = "tools/call";
 
 /// How a call ended, in the protocol's words.
 pub(super) enum Ended {
-    /// With a result, which `told` puts into words.
-    Told(Box<Envelope>),
+    /// With a result.
+    Told(Told),
     /// With questions; it is made again with their answers.
     Asks(InputRequiredResult),
 }
@@ -118,8 +118,8 @@ pub(super) async fn call(
     };
     match ended {
         Ended::Asks(questions) => Ok(questions.into()),
-        Ended::Told(envelope) => {
-            let read = CallToolResult::deserialize(json!(told(&envelope)));
+        Ended::Told(told) => {
+            let read = CallToolResult::deserialize(json!(told.result()));
             let wrong = |_| ErrorData::internal_error("the answer cannot be told", None);
             read.map(CallToolResponse::Complete).map_err(wrong)
         }
@@ -178,7 +178,8 @@ pub(super) async fn take(
     }
     let mut call = Call::new(caller, request.name, arguments);
     let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
-    let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
+    let words = bound(meta);
+    let mut round = Round::open(handler, line, asked(&call, &words), sealed, said)?;
     settle_words(&mut call, meta, handler.seat.operates())?;
     call.client = Some(round.talk.clone());
     let (door, seat) = (&*handler.door, &*handler.seat);
@@ -195,7 +196,7 @@ pub(super) async fn take(
     round.state.approved |= word == Word::Taken && said == Said::Yes;
     // Only for a client that can be asked something is a call made again.
     let again = (round.talk.can() != Can::default()).then(|| call.clone());
-    let name = call.tool.clone();
+    let (name, is_dry) = (call.tool.clone(), call.dry_run);
     let mut envelope = door.runtime.invoke(call).await;
     if let Some(call) = &again {
         let waiting = |envelope: &Envelope, word: Word| {
@@ -209,12 +210,13 @@ pub(super) async fn take(
         };
         if round.talk.by_result {
             if let Some(waiting) = waiting(&envelope, word).filter(|_| !is_closed) {
-                return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
+                return round.ask_for(handler, asked(call, &words), waiting).map(Ended::Asks);
             }
         } else {
             let (at, call) = ((door, seat), call.clone());
             envelope = approval::settled(at, &round.talk, call, envelope, &waiting).await?;
         }
+        approval::say_where((door, seat), &round.talk, call, &mut envelope);
     }
     if !envelope.is_ok() {
         if let Some(lacking) = round.talk.lacking() {
@@ -224,20 +226,26 @@ pub(super) async fn take(
             && round.talk.by_result
             && !round.talk.unanswered().is_empty()
         {
-            return round.ask(handler, asked(call)).map(Ended::Asks);
+            return round.ask(handler, asked(call, &words)).map(Ended::Asks);
         }
     }
     known(handler, &name, &envelope)?;
-    Ok(Ended::Told(Box::new(envelope)))
+    Ok(Ended::Told(Told::of(envelope, is_dry)))
 }
 
 /// What a call asks for.
-fn asked(call: &Call) -> Request<'_> {
+fn asked<'a>(call: &'a Call, words: &'a Value) -> Request<'a> {
     let arguments = match &call.arguments {
         RawArguments::Value(value) | RawArguments::Read(value, _) => value,
         RawArguments::Text(_) => &Value::Null,
     };
-    Request { method: METHOD, name: &call.tool, arguments }
+    Request { method: METHOD, name: &call.tool, arguments, words }
+}
+
+/// What `_meta` says in our words, but for the time: it is another each time that a request is made.
+fn bound(meta: &RequestMetaObject) -> Value {
+    let all = WORDS.iter().filter(|word| **word != ISSUED_AT);
+    all.filter_map(|word| Some(((*word).to_owned(), meta.0.0.get(*word)?.clone()))).collect()
 }
 
 /// One round of a request that may take several.
@@ -375,20 +383,4 @@ fn known(handler: &Handler, name: &str, envelope: &Envelope) -> Result<(), Error
         }
     }
     Ok(())
-}
-
-/// The end of a call as a result.
-pub(super) fn told(envelope: &Envelope) -> results::CallToolResult<'_, Noted<'_>> {
-    let meta = &envelope.meta;
-    let noted = Noted { call: &meta.record_id, replayed: meta.cached };
-    results::CallToolResult::new(envelope).with_meta(noted)
-}
-
-/// What we say of a call in `_meta`.
-#[derive(Serialize)]
-pub(super) struct Noted<'a> {
-    #[serde(rename = "haft/callId")]
-    call: &'a str,
-    #[serde(rename = "haft/replayed", skip_serializing_if = "std::ops::Not::not")]
-    replayed: bool,
 }

@@ -82,9 +82,7 @@ impl Direct {
         let made =
             call::take(&handler, handler.seat.caller.clone(), request, arguments, line, &meta);
         match trace::within(trace, made).await {
-            Ok(Ended::Told(envelope)) => {
-                Message::answer(id, call::told(&envelope)).told(StatusCode::OK)
-            }
+            Ok(Ended::Told(told)) => Message::answer(id, told.result()).told(StatusCode::OK),
             Ok(Ended::Asks(result)) => Message::answer(id, result).told(StatusCode::OK),
             Err(error) => {
                 let error = coded(error);

@@ -17,7 +17,8 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 
-use super::{Seat, call, changes, listed, prompts, resources, talk};
+use super::talk::{self, Line};
+use super::{Seat, call, changes, listed, prompts, resources};
 use crate::door::Door;
 
 /// How many tools a page of `tools/list` has.
@@ -243,8 +244,12 @@ impl ServerHandler for Handler {
     async fn set_level(
         &self,
         request: rmcp::model::SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        // In the newer one each request says what its client wants to hear.
+        if Line::of(&context).is_newer() {
+            return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
+        }
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         *level = talk::level(request.level);
         Ok(())

@@ -37,7 +37,8 @@ pub(super) async fn get(
     let GetPromptRequestParams { name, arguments, request_state, input_responses, .. } = request;
     let arguments = arguments.unwrap_or_default();
     let given = Value::Object(arguments.clone());
-    let asked = Request { method: "prompts/get", name: &name, arguments: &given };
+    let words = &Value::Null;
+    let asked = Request { method: "prompts/get", name: &name, arguments: &given, words };
     let (line, sealed) = (Line::of(&context), request_state.as_deref());
     let round = Round::open(handler, line, asked, sealed, input_responses)?;
     let caller = &handler.seat.caller;

@@ -95,6 +95,8 @@ pub(super) struct Request<'a> {
     pub(super) method: &'static str,
     pub(super) name: &'a str,
     pub(super) arguments: &'a Value,
+    /// What is said of it beside them: a dry run is not the call, nor is one more occurrence the same act.
+    pub(super) words: &'a Value,
 }
 
 impl Request<'_> {
@@ -102,8 +104,9 @@ impl Request<'_> {
     fn digest(self, seat: &Seat) -> Digest {
         let caller = &seat.caller;
         let who: [&Principal; 2] = [&caller.actor, caller.principal()];
-        let Self { method, name, arguments } = self;
-        Digest::of_json(&json!([&*caller.tenant, &*caller.agent, who, method, name, arguments]))
+        let Self { method, name, arguments, words } = self;
+        let whose = [&*caller.tenant, &*caller.agent];
+        Digest::of_json(&json!([whose, who, method, name, arguments, words]))
     }
 }
 

@@ -173,6 +173,31 @@ async fn a_plain_call_is_answered_as_one_that_the_sdk_reads() {
     assert_eq!(served.runs(), 4, "two answered by echo, two sent");
 }
 
+/// Official clients hold structured content to the tool's output schema, and want some of whatever is no error.
+#[tokio::test]
+async fn a_dry_run_is_told_as_no_answer_of_the_tool() {
+    let served = Served::new().await;
+    // Whoever may hear of progress needs the SDK's streams.
+    for token in [Value::Null, json!("t")] {
+        let mut meta = meta(json!({}));
+        meta["haft/dryRun"] = json!(true);
+        if !token.is_null() {
+            meta["progressToken"] = token;
+        }
+        let with = json!({ "_meta": meta });
+        let told = call(&served, "send", json!({"text": "hi"}), with).await;
+        let result = &told["result"];
+        assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None));
+        let said = &result["_meta"]["haft/dryRun"];
+        assert_eq!((&said["dryRun"], &said["wouldRun"]), (&json!(true), &json!(true)), "{told}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *said);
+    }
+    assert_eq!(served.runs(), 0);
+    let done = call(&served, "send", json!({"text": "hi"}), json!({})).await;
+    assert_eq!(done["result"]["_meta"].get("haft/dryRun"), None, "{done}");
+}
+
 #[tokio::test]
 async fn an_effect_without_a_key_is_done_once_and_its_repetition_says_so() {
     let served = Served::new().await;
@@ -232,6 +257,17 @@ async fn the_person_at_the_client_approves_and_the_model_cannot() {
     ] {
         let refused = call_for(&served, "pay", arguments, answered(&text, &yes)).await;
         assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
+    }
+    for (word, value) in [
+        ("haft/occurrence", json!(2)),
+        ("haft/dryRun", json!(true)),
+        ("haft/idempotencyKey", json!("k")),
+        ("haft/connection", json!("c")),
+    ] {
+        let mut with = answered(&state, &yes);
+        with["_meta"][word] = value;
+        let refused = call_for(&served, "pay", pay.clone(), with).await;
+        assert_eq!(refused["error"]["code"], -32602, "{word}: {refused}");
     }
     assert_eq!(served.runs(), 0);
 
@@ -389,6 +425,21 @@ async fn where_nobody_can_be_asked_the_result_says_what_to_do() {
         let open = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
         assert_eq!(open.as_array().unwrap().len(), 1, "{open}");
     }
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_whole_is_not_asked_at_the_client() {
+    let served = Served::new().await;
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let long = json!({"text": "x".repeat(24 << 10)});
+    let waits = call_for(&served, "pay", long.clone(), can.clone()).await;
+    assert_eq!(waits["result"]["isError"], true, "{waits}");
+    let text = waits["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("confirmation_required") && text.contains("in the console"), "{text}");
+    assert_eq!(served.runs(), 0);
+    decided_elsewhere(&served, true).await;
+    let paid = call_for(&served, "pay", long, can).await;
+    assert_eq!((&paid["result"]["isError"], served.runs()), (&json!(false), 1), "{paid}");
 }
 
 #[tokio::test]
@@ -665,6 +716,21 @@ async fn whoever_only_says_hello_keeps_few_sessions_and_no_used_one_is_lost() {
     };
     assert_eq!(status(&first).await, 404, "the oldest that was never used");
     assert_eq!((status(&used).await, status(&last).await), (200, 200));
+}
+
+#[tokio::test]
+async fn what_the_newer_era_has_removed_is_unknown_there() {
+    let served = Served::new().await;
+    let uri = json!({"uri": "haft://tools/agent/helper/enabled"});
+    for (method, params) in [
+        ("ping", json!({})),
+        ("logging/setLevel", json!({"level": "debug"})),
+        ("resources/subscribe", uri.clone()),
+        ("resources/unsubscribe", uri),
+    ] {
+        let told = ask(&served, &served.agent, method, params).await;
+        assert_eq!((told.status, &told.json()["error"]["code"]), (404, &json!(-32601)), "{told:?}");
+    }
 }
 
 #[tokio::test]

@@ -74,6 +74,9 @@ async fn the_newer_era_needs_no_handshake() {
     let params = json!({"name": "echo", "arguments": {"text": "hi"}, "_meta": meta});
     let done = pipe.ask(2, "tools/call", params).await;
     assert_eq!(done["result"]["isError"], false, "{done}");
+    // What a session of the older era says once, each request says here.
+    let level = pipe.ask(3, "logging/setLevel", json!({"level": "debug", "_meta": meta})).await;
+    assert_eq!(level["error"]["code"], -32601, "{level}");
 }
 
 #[tokio::test]
@@ -222,6 +225,17 @@ async fn the_user_is_asked_while_the_call_waits() {
         assert!(said.contains(kind), "{text}: {end}");
     }
     assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn the_user_is_not_asked_what_they_cannot_be_shown() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({"elicitation": {}})).await;
+    let params = json!({"name": "pay", "arguments": {"text": "x".repeat(24 << 10)}});
+    let waits = pipe.ask(5, "tools/call", params).await;
+    let said = waits["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(said.contains("in the console"), "{waits}");
+    assert_eq!(served.runs(), 0);
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ use super::told;
 #[derive(Clone, Copy, Debug)]
 pub struct CallToolResult<'a, M = ()> {
     envelope: &'a Envelope,
+    is_foreseen: bool,
     meta: Option<M>,
 }
 
@@ -39,13 +40,21 @@ impl<'a> CallToolResult<'a> {
     /// The end of a call, without `_meta`.
     #[must_use]
     pub fn new(envelope: &'a Envelope) -> Self {
-        Self { envelope, meta: None }
+        Self { envelope, is_foreseen: false, meta: None }
+    }
+
+    /// What a dry run came to. It is no answer of the tool: clients hold whatever is no error to the
+    /// tool's output schema, and it must not have structured content, which they hold to it always.
+    #[must_use]
+    pub fn foreseen(envelope: &'a Envelope) -> Self {
+        Self { is_foreseen: true, ..Self::new(envelope) }
     }
 
     /// The same with `_meta`.
     #[must_use]
     pub fn with_meta<M: Serialize>(self, meta: M) -> CallToolResult<'a, M> {
-        CallToolResult { envelope: self.envelope, meta: Some(meta) }
+        let Self { envelope, is_foreseen, .. } = self;
+        CallToolResult { envelope, is_foreseen, meta: Some(meta) }
     }
 }
 
@@ -60,10 +69,12 @@ impl<M: Serialize> Serialize for CallToolResult<'_, M> {
                 result.serialize_entry("content", &[Block::text(text)])?;
             }
         }
-        result.serialize_entry("isError", &answer.is_err())?;
+        let is_error = answer.is_err() || self.is_foreseen;
+        result.serialize_entry("isError", &is_error)?;
         // The revision of 2026 asks for it, and the ones before ignore it.
         result.serialize_entry("resultType", "complete")?;
-        if let Some(beside) = answer.as_ref().ok().and_then(Value::as_object).and_then(Beside::of) {
+        let data = answer.as_ref().ok().filter(|_| !is_error).and_then(Value::as_object);
+        if let Some(beside) = data.and_then(Beside::of) {
             result.serialize_entry("structuredContent", &beside)?;
         }
         if let Some(meta) = &self.meta {

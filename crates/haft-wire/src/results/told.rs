@@ -127,11 +127,6 @@ pub(super) fn advice(error: &ToolError) -> String {
             repeat this call, and do not try to reach the same by another tool. Tell the user that \
             it is not known whether it was done and that it is being checked"
             .to_owned(),
-        ErrorKind::ResultExpired => {
-            "it was done; do not repeat it. Look its result up with a tool \
-            that only reads, or tell the user"
-                .to_owned()
-        }
         ErrorKind::InFlight => {
             "the same call is being carried out right now. Do not start another \
             one; if you need its answer, make this very call again later"
@@ -145,6 +140,7 @@ pub(super) fn advice(error: &ToolError) -> String {
         | ErrorKind::InvalidArguments
         | ErrorKind::IdempotencyKeyRequired
         | ErrorKind::RequestExpired
+        | ErrorKind::ResultExpired
         | ErrorKind::Conflict
         | ErrorKind::Superseded
         | ErrorKind::Cancelled

@@ -6,8 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use haft_core::Principal;
+use haft_core::port::Store as _;
+use haft_core::{Caller, Principal};
 use haft_runtime::Runtime;
+use haft_runtime::policy::Delegation;
 use haft_runtime::toolbox::Agent;
 use haft_server::mcp::{Seat, serve_lines_until};
 use haft_server::who::{Keys, facts};
@@ -44,6 +46,7 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         desk.known(&caller)?;
         if let Some(subject) = &options.subject {
             caller.subject = Some(Principal::parse(subject).given("--subject")?);
+            warn_of_nobody(&desk, &caller, out);
         }
         let said = crate::facts::known(&desk, &caller, options.user.as_deref())?;
         caller.user = facts::of(&caller.actor, caller.subject.as_ref(), &said);
@@ -134,6 +137,25 @@ fn agent(desk: &Desk, options: &Mcp) -> anyhow::Result<String> {
     let stored = desk.runtime.agents(tenant).into_iter().next();
     let named = plain(tenant);
     stored.ok_or_else(|| misuse(format!("--tenant: `{named}` has no agent, or is none")))
+}
+
+/// Says that the agent may do nothing for the subject: its client would see few tools, or none, and not why.
+fn warn_of_nobody(desk: &Desk, caller: &Caller, out: &mut Output) {
+    let Some(subject) = caller.subject.as_ref().filter(|one| **one != caller.actor) else { return };
+    let now_ms = desk.store.now_ms();
+    let configured = desk.runtime.configured();
+    let is_theirs = |one: &Delegation| {
+        (&*one.tenant, &one.actor, &one.subject) == (&*caller.tenant, &caller.actor, subject)
+            && one.until.0 > now_ms
+    };
+    if configured.records.delegations.iter().any(is_theirs) {
+        return;
+    }
+    let (actor, subject) = (plain(&caller.actor.to_string()), plain(&subject.to_string()));
+    out.note(&format!(
+        "warning: no delegation lets `{actor}` act for `{subject}`, so no tools of the project are served; \
+         add one to `[[delegations]]`, or leave `--subject` out"
+    ));
 }
 
 /// Gives the agent the connections of the command line, before those of `haft.toml`.

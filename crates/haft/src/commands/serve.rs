@@ -72,7 +72,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
         let (told, again) = told.serving(ending::time(door.limits.leave));
-        greet::greet(&desk, address, &admin, link.as_deref(), out);
+        greet::greet(&desk, (at, options), address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
             false => None,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,10 +31,15 @@ impl Said {
 impl Project {
     /// Two tools, `greet` and `order`, and a rule against one kind of order.
     pub(crate) fn new() -> Self {
+        Self::at(PathBuf::from(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// The same in a folder below this one.
+    pub(crate) fn at(folder: PathBuf) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("haft-it-{}-{number}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let folder = folder.join(name);
         fs::create_dir_all(&folder).unwrap();
         let project = Self { folder };
         project.write("toolset.toml", "namespace = \"shop\"\n");

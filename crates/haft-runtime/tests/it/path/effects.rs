@@ -211,6 +211,21 @@ async fn whoever_repeats_what_was_undone_is_told_so() {
 }
 
 #[tokio::test]
+async fn what_was_settled_as_done_and_undone_since_is_not_told_as_done() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    world.runtime.settle(&operator(), &id, Found::bare(true), "in their list").await.unwrap();
+    let before = world.call(call("book", "k")).await.result.unwrap_err();
+    assert!(before.suggestion.starts_with("it was done"), "{before:?}");
+    let undone = world.runtime.undo(&operator(), &UndoTarget::Call(id)).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Undone);
+    let again = world.call(call("book", "k")).await.result.unwrap_err();
+    assert_eq!(again.kind, ErrorKind::ResultExpired);
+    assert_eq!(again.message, "this was done, and has been undone since");
+    assert!(!again.suggestion.contains("it was done"), "{again:?}");
+}
+
+#[tokio::test]
 async fn what_does_no_harm_twice_is_undone_where_it_says_how() {
     let world = World::new();
     let done = world.call(call("reserve", "k")).await.meta.record_id.to_string();

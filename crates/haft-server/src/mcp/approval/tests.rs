@@ -1,9 +1,11 @@
-use super::*;
+use serde_json::{Value, json};
+
+use super::shown::{MOST, message};
 
 fn asked(arguments: Value) -> String {
     let question = json!({"id": "cnf_1", "tool": "shop__pay", "preview": "Pay 4?",
         "arguments": arguments, "suspicious": ["`to` is odd"]});
-    message(&question, None)
+    message(&question, None).unwrap()
 }
 
 #[track_caller]
@@ -37,22 +39,24 @@ fn nothing_in_an_argument_is_hidden_or_begins_a_line() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_says_so() {
-    let shown = asked(json!({"note": "x".repeat(5_000), "to": "ann"}));
-    assert!(shown.contains("… (cut: 1002 more letters are not shown)"), "{shown}");
-    assert!(shown.contains("- to: \"ann\"") && shown.contains("Not all of it is shown"), "{shown}");
+fn what_is_too_long_to_be_shown_whole_is_not_shown_at_all() {
+    let question =
+        |arguments: Value| json!({"tool": "shop__pay", "preview": "Pay?", "arguments": arguments});
+    let shown = |arguments: Value| message(&question(arguments), None);
+    let room = MOST - shown(json!({"note": ""})).unwrap().len();
+    assert!(shown(json!({"note": "x".repeat(room)})).unwrap().ends_with("xxx\""));
+    assert_eq!(shown(json!({"note": "x".repeat(room + 1)})), None);
+    let escaped = "\u{202e}".repeat(room / 2);
+    assert_eq!(shown(json!({"note": escaped})), None, "letters are counted as they are written");
     let many: serde_json::Map<String, Value> =
         (0..100).map(|at| (format!("a{at}"), json!("x".repeat(500)))).collect();
-    let shown = asked(Value::Object(many));
-    assert!(shown.contains(" more that are not shown"), "{shown}");
-    assert!(shown.chars().count() < MOST_SHOWN + 4_000, "{}", shown.chars().count());
-    assert!(!asked(json!({"to": "ann"})).contains("Not all"), "what is whole says nothing of it");
+    assert_eq!(shown(Value::Object(many)), None);
 }
 
 #[test]
 fn the_connection_is_part_of_what_is_approved() {
     let question = json!({"tool": "shop__pay", "preview": "Pay?", "arguments": {}});
-    let shown = message(&question, Some("bank"));
+    let shown = message(&question, Some("bank")).unwrap();
     assert_eq!(shown, "Pay?\n\nTool: shop__pay\nConnection: \"bank\"\nWithout arguments.");
 }
 
@@ -60,7 +64,7 @@ fn the_connection_is_part_of_what_is_approved() {
 fn nothing_in_a_finding_is_hidden() {
     let question = json!({"tool": "shop__pay", "preview": "Pay?", "arguments": {},
         "suspicious": ["`to` names `a\u{1b}[2J\u{202e}.com`"]});
-    let shown = message(&question, None);
+    let shown = message(&question, None).unwrap();
     assert!(shown.ends_with("\nTake care: `to` names `a\\u001b[2J\\u202e.com`"), "{shown}");
 }
 

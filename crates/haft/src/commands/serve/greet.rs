@@ -1,6 +1,7 @@
 //! What whoever starts a server is told: where it is, and what to do next.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use haft_core::contract::{Confirmation, Mode, SideEffectPolicy};
 use haft_core::parameters::{Cardinality, Kind, Parameter};
@@ -9,10 +10,13 @@ use serde_json::{Map, Value, json};
 
 use super::administrator::{Administrator, quoted};
 use crate::assembly::{Desk, IN_THE_CLEAR};
+use crate::cli::Serve;
 use crate::output::Output;
+use crate::source::Place;
 
 pub(crate) fn greet(
     desk: &Desk,
+    meant: (&Place, &Serve),
     at: SocketAddr,
     admin: &Administrator,
     link: Option<&str>,
@@ -41,7 +45,7 @@ pub(crate) fn greet(
     }
     if let Some(agent) = desk.config.records().agents.first() {
         let title = "connect an MCP client, which starts this (or give it /mcp and a key):";
-        next.push((title, mcp(desk, &agent.id)));
+        next.push((title, mcp(desk, meant, &agent.id)));
     }
     next.push(("read the API:", format!("curl -s {base}/v1/openapi.json")));
     for (title, line) in next {
@@ -52,16 +56,47 @@ pub(crate) fn greet(
     }
 }
 
-/// The command that speaks MCP for an agent, from any folder.
-fn mcp(desk: &Desk, agent: &str) -> String {
+/// The command that speaks MCP for an agent, from any folder: with the same configuration, tools and store.
+fn mcp(desk: &Desk, (at, options): (&Place, &Serve), agent: &str) -> String {
     let haft =
         std::env::current_exe().map_or_else(|_| "haft".into(), |path| path.display().to_string());
     let mut words = vec![quoted(&haft)];
-    if let Ok(file) = std::path::absolute(desk.config.file()) {
-        words.extend(["--config".to_owned(), quoted(&file.display().to_string())]);
+    let has_file = desk.config.folder.is_some();
+    if has_file {
+        words.extend(flag("--config", Path::new(desk.config.file())));
     }
-    words.extend(["mcp".to_owned(), "--agent".to_owned(), quoted(agent)]);
-    words.join(" ")
+    if let Some(toolset) = toolset(desk, at) {
+        words.extend(flag("--toolset", &toolset));
+    }
+    words.push("mcp".to_owned());
+    if let Some(registry) = &options.registry {
+        words.extend(flag("--registry", registry));
+    }
+    words.extend(["--agent".to_owned(), quoted(agent)]);
+    let command = words.join(" ");
+    match std::env::current_dir() {
+        // What is remembered is in this folder then. A client starts one program, in a folder of its own.
+        Ok(here) if !has_file => {
+            let here = quoted(&here.display().to_string());
+            format!("sh -c {}", quoted(&format!("cd {here} && exec {command}")))
+        }
+        Ok(_) | Err(_) => command,
+    }
+}
+
+fn flag(name: &str, path: &Path) -> [String; 2] {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    [name.to_owned(), quoted(&whole.display().to_string())]
+}
+
+/// The toolset that is served, where the configuration alone does not lead to it.
+fn toolset(desk: &Desk, at: &Place) -> Option<PathBuf> {
+    let served = at.toolset().ok()?;
+    let declared = desk.config.toolset.as_deref();
+    let is_same = |other: &Path| other.canonicalize().ok() == served.canonicalize().ok();
+    let is_found =
+        at.toolset.is_none() && (desk.config.folder.is_none() || declared.is_some_and(is_same));
+    (!is_found).then_some(served)
 }
 
 /// The address that a browser on this machine can use; beyond it, the first name that is declared.
