@@ -165,6 +165,13 @@ impl HttpMethod {
     pub fn is_read(self) -> bool {
         matches!(self, Self::Get | Self::Head)
     }
+
+    /// Whether it changes something, whatever the service. What a `POST` does only the service knows: many are
+    /// searched by it.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Put | Self::Patch | Self::Delete)
+    }
 }
 
 /// How a body is written.
