@@ -9,14 +9,16 @@
 //! | `18446744073709551616` | rounded to a float | refused: 64 bits do not hold it |
 //! | `1e400` | infinity, or an error | refused |
 //! | `1.00000000000000000001`, `1e-400` | `1.0`, `0.0` | refused: not what is written |
+//! | `1234567890123456.7`, `9007199254740993.0` | `…6.8`, `…2.0` | refused: not what is written |
 //! | `1.0`, `1e3` | kept | kept, as floats that are whole |
-//! | `0.1`, `1e23` | nearest double | nearest double |
+//! | `0.1`, `1e23`, `0.10000000000000001` | nearest double | nearest double |
 //! | byte order mark, `[1] x`, `"\ud800"` | varies | refused |
 //!
 //! **The rule for numbers.** Without point and exponent a number is an integer and must fit
-//! `i64` or `u64`. With either it is a double and is read as the nearest one, save that a number
-//! that would come out whole and below 2^53 must have been written as exactly that whole number:
-//! nobody downstream could tell the difference any more. `-0` is the double `-0.0`.
+//! `i64` or `u64`. With either it is a double and is read as the nearest one. Up to 15 significant digits
+//! that changes nothing that is written; of more, all have to be what that double has there, or how it is
+//! written for short. A number that would come out whole and below 2^53 must have been written as exactly
+//! that whole number: nobody downstream could tell the difference any more. `-0` is the double `-0.0`.
 //!
 //! Mistakes after which reading can go on (double keys, numbers) are all reported; a mistake in
 //! the grammar ends the reading.

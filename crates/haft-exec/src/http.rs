@@ -24,7 +24,7 @@ mod written;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::contract::{Gateway, HttpGateway};
+use haft_core::contract::{Gateway, HttpGateway, SideEffectPolicy};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Ended, Execute, Job};
 use haft_core::registry::{Implementation, Tool};
@@ -118,6 +118,21 @@ fn gateway(tool: &Tool) -> Option<&HttpGateway> {
     }
 }
 
+/// A tool that says that it does not write has no key and no entry in the ledger: a registry that was built
+/// when nobody looked at the method does not change anything by it.
+fn may_send(tool: &Tool, gateway: &HttpGateway) -> Result<(), ToolError> {
+    let method = gateway.method;
+    if tool.contract.side_effect_policy != SideEffectPolicy::Pure || !method.changes() {
+        return Ok(());
+    }
+    let message = format!(
+        "a `{}` changes something, and the contract says that this tool does not write; say \
+         `\"sideEffects\": \"writes\"` in it",
+        method.as_str(),
+    );
+    Err(ToolError::new(ErrorKind::Internal, message))
+}
+
 impl Execute for Http {
     fn can_run(&self, tool: &Tool) -> bool {
         gateway(tool).is_some()
@@ -125,7 +140,9 @@ impl Execute for Http {
 
     /// What cannot be sent need not be approved.
     fn vet(&self, tool: &Tool, arguments: &Value) -> Result<(), ToolError> {
-        gateway(tool).map_or(Ok(()), |one| template::vet(one, arguments))
+        let Some(gateway) = gateway(tool) else { return Ok(()) };
+        may_send(tool, gateway)?;
+        template::vet(gateway, arguments)
     }
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
@@ -153,6 +170,7 @@ impl Http {
             let message = format!("`{}` has no HTTP gateway", job.tool.id);
             return Err(Ended::NotBegun(ToolError::new(ErrorKind::Internal, message)));
         };
+        may_send(&job.tool, gateway).map_err(Ended::NotBegun)?;
         let client = self.client(job);
         let most = self.most(job, gateway);
         let mut request =

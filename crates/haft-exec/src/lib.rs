@@ -41,6 +41,7 @@ mod end;
 mod filter;
 pub mod http;
 pub mod images;
+mod inherited;
 pub mod js;
 pub mod native;
 pub mod process;

@@ -3,7 +3,8 @@
 //! Beside the database `haft.db` there are `haft.db.owners/` (who is alive), `haft.db.key` (the key
 //! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
 //! checkpoints) with its lock, `haft.db.head` (where the trail ends, told with every commit),
-//! `haft.db.checked` (how far it was found in order), and `haft.db.blocks` (there may be blocks).
+//! `haft.db.checked` (how far it was found in order), and `haft.db.blocks` (there may be blocks). Where
+//! `haft.db` is a link, they are beside the file that it leads to.
 
 mod agree;
 mod approvals;
@@ -21,6 +22,7 @@ mod looked;
 mod mark;
 mod owner;
 mod pass;
+mod place;
 mod port;
 mod read;
 mod reader;
@@ -54,6 +56,7 @@ use crate::trail::{self, Checkpoint, Heads, Link, Signing};
 use crate::vault::{KeyPlace, Ring};
 use known::Evidence;
 use owner::Owners;
+use place::beside;
 use reader::Readers;
 use shared::{Beside, Shared, Suspicion};
 use tx::Tx;
@@ -158,7 +161,7 @@ impl Sqlite {
     /// When the file cannot be used, and why: it is another program's, of a newer haft, or of an older one and
     /// not writable.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
-        let path = path.as_ref().to_owned();
+        let path = place::alone(path.as_ref())?;
         if let Some(why) = still::barred(&path) {
             let why = still::in_words(&path, &why);
             return Self::open_to_read(path, &options, &why);
@@ -512,14 +515,6 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         covered: covered.min(last.number),
         since_ms: now_ms,
     }))
-}
-
-/// A file beside the database.
-fn beside(path: &Path, what: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(what);
-    PathBuf::from(name)
 }
 
 fn no_owner(error: &std::io::Error) -> StoreError {

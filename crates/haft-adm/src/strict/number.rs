@@ -12,6 +12,12 @@ use crate::words::excerpt;
 /// spelling that is exact; from here on neither holds.
 pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
+/// As many significant digits every double keeps, however they are read.
+const ALWAYS_KEPT: usize = 15;
+
+/// More significant digits no double has.
+const MOST_DIGITS: usize = 767;
+
 /// Reads a number; a minus or a digit is next.
 ///
 /// A number that is well-formed but cannot be kept is reported and read as zero.
@@ -69,11 +75,31 @@ fn float(text: &str) -> Result<Number, Problem> {
     let nearest = text.parse::<f64>().map_err(|_| too_large())?;
     let number = Number::from_f64(nearest).ok_or_else(too_large)?;
     let whole = nearest.fract() == 0.0 && nearest.abs() < EXACT_BELOW;
-    if whole && whole_magnitude(text) != Some(nearest.abs() as u64) {
+    let is_other = whole && whole_magnitude(text) != Some(nearest.abs() as u64);
+    // With a point or an exponent, a text of one byte more has no more digits than are always kept.
+    if is_other || text.len() > ALWAYS_KEPT + 1 && !is_kept(text, nearest) {
         let (number, nearest) = (excerpt(text), number.to_string());
         return Err(Problem::NumberInexact { number, nearest });
     }
     Ok(number)
+}
+
+/// Whether the double says what is written: rounded to as many digits, or in its shortest spelling, which
+/// is nearly always the same. So what programs write of their doubles is kept, however many digits they give.
+fn is_kept(text: &str, nearest: f64) -> bool {
+    let written = significant(text);
+    let others = written.len().saturating_sub(1);
+    written.len() <= ALWAYS_KEPT
+        || significant(&format!("{nearest:e}")) == written
+        || written.len() <= MOST_DIGITS && significant(&format!("{nearest:.others$e}")) == written
+}
+
+/// The digits of a number without the zeros around them. Two that are nearly alike and have the same digits are
+/// the same number.
+fn significant(text: &str) -> String {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 /// The magnitude of a written number if it is exactly whole and fits.

@@ -116,7 +116,7 @@ pub enum Problem {
         /// The number as written.
         number: String,
     },
-    /// A number that would be read as a whole number which it is not.
+    /// A number that would be read as another one.
     NumberInexact {
         /// The number as written.
         number: String,

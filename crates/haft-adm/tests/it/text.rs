@@ -1,6 +1,7 @@
 //! JSON text: the grammar, double keys, numbers, limits.
 
 use haft_adm::strict::{Limits, parse, parse_bytes, parse_with};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::said;
@@ -142,7 +143,17 @@ fn numbers_that_can_be_kept_are_kept() {
         ("0e400", json!(0.0)),
         ("5e-324", json!(5e-324)),
         ("1.7976931348623157e308", json!(f64::MAX)),
-        ("9007199254740993.0", json!(9_007_199_254_740_992.0)),
+        ("9007199254740994.0", json!(9_007_199_254_740_994.0)),
+        ("18446744073709551616.0", json!(18_446_744_073_709_551_616.0)),
+        ("123456789012345e-1", json!(12_345_678_901_234.5)),
+        ("0.0000000000000000000000001", json!(1e-25)),
+        ("-0.100000000000000000000", json!(-0.1)),
+        // As programs write 0.1: with 17 digits, and all that the double has there.
+        ("0.10000000000000001", json!(0.1)),
+        ("0.1000000000000000055511151231257827", json!(0.1)),
+        // The shortest spelling of a power of two is not what it is rounded to.
+        ("7.120236347223045e-307", json!(2.0_f64.powi(-1017))),
+        ("1700000000.123456", json!(1_700_000_000.123_456)),
         // Readers that take a short cut miss the nearest double here.
         ("122.416294033786585", json!(122.416_294_033_786_58)),
     ] {
@@ -150,6 +161,15 @@ fn numbers_that_can_be_kept_are_kept() {
         assert_eq!(read, value, "{text}");
         assert_eq!(read.is_f64(), value.is_f64(), "{text}");
     }
+}
+
+#[test]
+fn what_programs_write_of_their_doubles_is_kept() {
+    proptest!(|(float in proptest::num::f64::NORMAL, digits in 16_usize..40)| {
+        for text in [format!("{float:e}"), format!("{float:?}"), format!("{float:.digits$e}")] {
+            prop_assert_eq!(parse(&text, Limits::default()), Ok(json!(float)), "{}", text);
+        }
+    });
 }
 
 #[test]
@@ -167,6 +187,12 @@ fn numbers_that_would_change_are_refused() {
         ("-0.99999999999999999999", "-1.0"),
         ("1e-400", "0.0"),
         ("9007199254740990.99", "9007199254740991.0"),
+        ("9007199254740993.0", "9007199254740992.0"),
+        ("1234567890123456.7", "1234567890123456.8"),
+        ("-100000000000000000000.5", "-1e+20"),
+        ("0.33333333333333333333", "0.3333333333333333"),
+        ("122.416294033786586", "122.41629403378658"),
+        ("1.2345678901234567e-320", "1.2347e-320"),
     ] {
         let said = format!("would be read as `{nearest}`; write the number that is meant");
         check(float, &[&format!("line 1, column 1: `{float}` {said}")]);

@@ -547,6 +547,54 @@ mod the_contract {
     }
 
     #[test]
+    fn a_gateway_that_does_not_write_does_not_ask_for_what_writes() {
+        for (method, effects, expected) in [
+            ("GET", "none", None),
+            ("HEAD", "read_only", None),
+            (
+                "POST",
+                "read_only",
+                Some("warning: this tool does not write, and sends a POST [H413]"),
+            ),
+            (
+                "PUT",
+                "none",
+                Some("error: a `PUT` changes something, and this tool does not write [H126]"),
+            ),
+            (
+                "PATCH",
+                "none",
+                Some("error: a `PATCH` changes something, and this tool does not write [H126]"),
+            ),
+            (
+                "DELETE",
+                "read_only",
+                Some("error: a `DELETE` changes something, and this tool does not write [H126]"),
+            ),
+            ("POST", "writes", None),
+            ("DELETE", "writes", None),
+        ] {
+            let workshop = Workshop::new();
+            workshop.remove("tools/echo/handler.js");
+            let gateway =
+                json!({"kind": "http", "method": method, "url": "https://api.example.com/"});
+            workshop.patch("echo", json!({"gateway": gateway, "sideEffects": effects}));
+            let lines = workshop.lines();
+            let mut found =
+                lines.iter().filter(|line| line.contains("[H126]") || line.contains("[H413]"));
+            let said = found.next().and_then(|line| line.split_once(": ")).map(|(_, said)| said);
+            assert_eq!((said, found.next()), (expected, None), "{method} {effects}: {lines:#?}");
+        }
+        // Whoever only looks something up says so.
+        let workshop = Workshop::new();
+        workshop.remove("tools/echo/handler.js");
+        let gateway = json!({"kind": "http", "method": "POST", "url": "https://api.example.com/"});
+        let lint = json!({"allow": {"H413": "the search takes its query as a body"}});
+        workshop.patch("echo", json!({"gateway": gateway, "lint": lint}));
+        assert_eq!(workshop.lines(), [""; 0]);
+    }
+
+    #[test]
     fn calls_go_where_the_contract_says() {
         contract(
             json!({"connection": {"provider": "x", "hosts": ["https://api.example.com", "*.example.com"]}}),
@@ -590,7 +638,10 @@ mod the_contract {
                 let (_, message) = line.split_once("error: ").unwrap_or(("", &line));
                 message.to_owned()
             };
-            workshop.lines().into_iter().map(about).collect::<Vec<_>>().join("; ")
+            let lines = workshop.lines().into_iter();
+            // Whether it may be a `POST` at all is another question.
+            let lines = lines.filter(|line| !line.contains("[H413]"));
+            lines.map(about).collect::<Vec<_>>().join("; ")
         };
         let fine = json!({"method": "POST", "query": {"v": {"value": 2}}, "headers": {"x-a": "text"},
             "body": {"t": "text"}, "encoding": "form", "errors": {"404": "not_found", "5xx": "transient"},

@@ -165,6 +165,13 @@ impl HttpMethod {
     pub fn is_read(self) -> bool {
         matches!(self, Self::Get | Self::Head)
     }
+
+    /// Whether it changes something, whatever the service. What a `POST` does only the service knows: many are
+    /// searched by it.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Put | Self::Patch | Self::Delete)
+    }
 }
 
 /// How a body is written.
@@ -269,19 +276,21 @@ pub fn status_kind(status: u16) -> Option<ErrorKind> {
 /// say that it was not.
 ///
 /// A redirect by 300 to 303 is how many services answer a form that they have taken (RFC 9110, section
-/// 15.4.4); 304 to 308 say that the request has to be made elsewhere, or need not be. A number that is no
-/// status is one of a service that broke (section 15).
+/// 15.4.4); 304 to 308 say that the request has to be made elsewhere, or need not be. 460 and 499 are what
+/// proxies say of a request that somebody stopped waiting for, and gateways of gRPC of one that was cancelled:
+/// what is behind them may have finished it. A number that is no status is one of a service that broke (section 15).
 ///
 /// ```
 /// use haft_core::contract::may_have_acted;
 ///
 /// assert!(may_have_acted(204) && may_have_acted(303) && may_have_acted(503) && may_have_acted(999));
+/// assert!(may_have_acted(408) && may_have_acted(499));
 /// assert!(!may_have_acted(307) && !may_have_acted(404));
 /// ```
 #[must_use]
 pub fn may_have_acted(status: u16) -> bool {
     // The request may have been whole when the service gave up on it.
-    status == 408 || !matches!(status, 304..=308 | 400..=499)
+    matches!(status, 408 | 460 | 499) || !matches!(status, 304..=308 | 400..=499)
 }
 
 impl HttpGateway {

@@ -275,6 +275,18 @@ pub enum Gateway {
     },
 }
 
+impl Gateway {
+    /// Whether it asks for something that may write. Of what runs elsewhere the contract says so, and nothing
+    /// here.
+    #[must_use]
+    pub fn may_write(&self) -> bool {
+        match self {
+            Self::Http(http) => !http.method.is_read(),
+            Self::Mcp { .. } | Self::Composio { .. } | Self::Grid { .. } => false,
+        }
+    }
+}
+
 /// A handler that is no file of the tool's folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

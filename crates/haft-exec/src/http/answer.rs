@@ -63,7 +63,7 @@ fn failed(kind: ErrorKind, response: &Response) -> Ended {
     let words = own_words(&response.body).map(|said| format!(": {said}")).unwrap_or_default();
     let what = match status {
         300..=399 => "sent the request elsewhere, which the tool does not follow",
-        400..=499 => "refused the request",
+        400..=499 if !may_have_acted(status) => "refused the request",
         _ => "failed",
     };
     let mut error = ToolError::new(kind, format!("the service {what} ({status}){words}"));

@@ -31,6 +31,7 @@ use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid};
 
 use super::relay::{Halt, Relay};
 use super::start::{is_child_of, number};
+use crate::inherited;
 
 /// The first argument of a program that is to keep a handler.
 pub(super) const ASKED: &str = "haft:keep";
@@ -88,6 +89,8 @@ enum Over {
 /// Keeps a handler to its end.
 fn keep(mut arguments: impl Iterator<Item = OsString>) -> nix::Result<Over> {
     let haft = arguments.next().and_then(number).ok_or(Errno::EINVAL)?;
+    // Whoever waits for the other end of something learns that it is closed, however long this lives.
+    inherited::close();
     prctl::set_child_subreaper(true)?;
     // Nobody whom it keeps looks into it, and it leaves no core.
     prctl::set_dumpable(false)?;

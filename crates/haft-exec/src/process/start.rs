@@ -20,6 +20,7 @@ use nix::sys::signal::SigSet;
 use super::Settings;
 use super::home::Home;
 use super::worker::Worker;
+use crate::inherited;
 
 /// The first argument of a program that is to become a handler.
 pub(super) const ASKED: &str = "haft:process";
@@ -145,6 +146,7 @@ pub(crate) fn become_if_asked() {
     let (Some(parent), Some(memory), Some(program)) = (parent, memory, arguments.next()) else {
         std::process::exit(2)
     };
+    inherited::close();
     for (resource, most) in [
         (Resource::RLIMIT_CORE, 0),
         (Resource::RLIMIT_AS, memory),

@@ -11,17 +11,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::connection::{Credentials, Origin};
-use haft_core::port::{Broker as _, Connections as _, Expect, Journal as _, StoreError, Want};
+use haft_core::port::{
+    Broker as _, Connections as _, Expect, Invoke as _, Journal as _, StoreError, Want,
+};
+use haft_core::registry::Implementation;
 use haft_core::secret::SecretText;
-use haft_core::{ErrorKind, Principal};
-use haft_exec::{Broker, Executors};
+use haft_core::{Call, Caller, ErrorKind, Principal};
+use haft_exec::{Broker, Executors, Http};
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Accounts, Vault};
 use serde_json::json;
 
 use crate::http::client;
 use crate::http::server::{Does, Server, json as says, response, waiting};
-use crate::rig::{js, pool};
+use crate::rig::{js, pool, tool_with};
 use world::{World, account, oauth, writing};
 
 const SECRET: &str = "canary-5e1f0b7a9c3d/token+x";
@@ -130,6 +133,38 @@ async fn a_redirect_after_a_request_that_writes_is_in_doubt_and_it_is_not_made_a
             assert_eq!(error.kind == ErrorKind::UnknownOutcome, times == 1, "{status}: {error:?}");
         }
         assert_eq!(server.seen().len(), times, "{status}");
+    }
+}
+
+/// Nobody would know its request again: there is no key and no entry in the ledger.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_does_not_write_changes_nothing_and_posts_nothing_twice() {
+    let unsent = "127.0.0.1:9";
+    // What it sends, what comes back, how often it is sent, and how often the tool is run.
+    for (method, status, sent, attempts) in [
+        ("GET", "503 Busy", 2, 2),
+        ("POST", "503 Busy", 1, 1),
+        // That one has certainly not been done, and neither has what never left.
+        ("POST", "425 Early", 2, 2),
+        ("POST", unsent, 0, 2),
+        ("PUT", "503 Busy", 0, 0),
+        ("PATCH", "503 Busy", 0, 0),
+        ("DELETE", "503 Busy", 0, 0),
+    ] {
+        let server = Server::saying(response(status, "", "{}")).await;
+        let url = if status == unsent { format!("http://{unsent}/") } else { server.url("/x") };
+        let mut tool = tool_with(Implementation::Gateway, &json!([]));
+        let gateway = json!({"kind": "http", "method": method, "url": url});
+        tool.contract.gateway = Some(serde_json::from_value(gateway).unwrap());
+        let executors = Executors::new().with(Http::new(client()));
+        let world = World::running(tool, executors, &["acme".to_owned()]).await;
+        let call = Call::new(Caller::agent("acme", "bot"), "core__probe", json!({}));
+        let ended = world.runtime.invoke(call).await;
+        let found = (server.seen().len(), ended.meta.attempts);
+        assert_eq!(found, (sent, attempts), "{method} {status}: {ended:?}");
+        let error = ended.result.unwrap_err();
+        let told = error.message.contains("say `\"sideEffects\": \"writes\"`");
+        assert_eq!(told, attempts == 0, "{method} {status}: {error:?}");
     }
 }
 

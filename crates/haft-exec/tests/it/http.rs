@@ -68,6 +68,9 @@ async fn a_status_is_a_kind_of_error_and_leaves_doubt_unless_it_is_a_refusal() {
         ("409 Clash", "failed, conflict"),
         ("418 Teapot", "failed, permanent"),
         ("429 Often", "failed, rate_limited"),
+        ("460 Left", "lost, permanent"),
+        ("498 Token", "failed, permanent"),
+        ("499 Left", "lost, permanent"),
         ("500 Broken", "lost, transient"),
         ("502 Bad", "lost, transient"),
         ("503 Busy", "lost, transient"),
@@ -82,7 +85,11 @@ async fn a_status_is_a_kind_of_error_and_leaves_doubt_unless_it_is_a_refusal() {
             "method": "POST", "url": server.url("/"),
             "errors": {"302": "conflict", "451": "not_found", "504": "not_found"},
         });
-        assert_eq!(end(call(gateway, json!({})).await), expected, "{status}");
+        let (how, error) = error(call(gateway, json!({})).await);
+        assert_eq!(format!("{how}, {}", error.kind), expected, "{status}");
+        let is_refusal = error.message.contains("refused the request");
+        let is_client = status.starts_with('4');
+        assert_eq!(is_refusal, is_client && how == "failed", "{status}: {}", error.message);
         assert_eq!(server.seen().len(), 1, "sent once: {status}");
     }
 }

@@ -5,6 +5,7 @@ mod keeper;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod reach;
 
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use haft_core::registry::Implementation;
 use haft_core::{Digest, ErrorKind};
 use haft_exec::Process;
 use haft_exec::process::Settings;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::{Value, json};
 
 use crate::rig::{Stubs, data, error, scope, tool_with};
@@ -95,6 +98,21 @@ async fn a_program_is_started_once_and_asked_often() {
     assert_eq!((&first["n"], &second["n"]), (&json!(1), &json!(2)));
     assert_eq!(first["call"], json!("call_1"));
     assert_eq!(first["pid"], second["pid"], "the same program");
+}
+
+/// As where a shell starts haft with a file of its own open.
+#[tokio::test]
+async fn a_program_has_nothing_open_that_haft_was_started_with() {
+    let (end, given) = std::io::pipe().unwrap();
+    fcntl(&given, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+    let bench = Bench::new("data = [os.getpid(), len(os.listdir('/proc/self/fd'))]");
+    let first = data(bench.call(json!({})).await);
+    assert_eq!(first[1], json!(4), "three, and the folder that is listed");
+    drop(given);
+    // It hangs up when nobody holds the other end: neither the program nor who keeps it.
+    let mut waiting = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
+    assert_eq!(poll(&mut waiting, PollTimeout::from(5_000_u16)), Ok(1), "somebody holds it");
+    assert_eq!(data(bench.call(json!({})).await), first, "and both are there still");
 }
 
 const KEEPING: &str = "before = globals().get('kept', []); files = sorted(os.listdir('.')); \

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use haft_core::contract::{Capability, SideEffectPolicy};
+use haft_core::contract::{Capability, Gateway, SideEffectPolicy};
 use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Verdict, Want};
 use haft_core::record::Stage;
 use haft_core::registry::Implementation;
@@ -166,7 +166,7 @@ fn may_retry(class: SideEffectPolicy, acted: bool, ended: &Ended) -> bool {
     }
 }
 
-/// How an attempt ended, and whether the handler asked for something that writes.
+/// How an attempt ended, and whether something that writes was asked for.
 struct Tried {
     ended: Ended,
     acted: bool,
@@ -260,7 +260,9 @@ async fn attempt(
     });
     let withdrawn = host.was_withdrawn() && matches!(ended, Ended::NotBegun(_));
     let ended = passed_on(&host, certain(&call.tool.tool.handler, &host, ended));
-    Some(Tried { ended, acted: host.has_written(), withdrawn })
+    let sent = call.tool.tool.contract.gateway.as_ref().is_some_and(Gateway::may_write);
+    let acted = host.has_written() || sent && may_have_acted(&ended);
+    Some(Tried { ended, acted, withdrawn })
 }
 
 /// The rules by which an attempt may be made now, or why it may not be: while a call waits, what its caller came in with

@@ -370,6 +370,7 @@ fn the_whole() {
         (r#"{"n": 18446744073709551616}"#, "/n", "integer_rounded"),
         (r#"{"n": 1e309}"#, "/n", "number_too_large"),
         (r#"{"n": 1.00000000000000000001}"#, "/n", "number_inexact"),
+        (r#"{"n": 100000000000000000000.5}"#, "/n", "number_inexact"),
         (r#"{"n": 1} x"#, "", "trailing_text"),
         (r#"{"n": 1}{"n": 2}"#, "", "trailing_text"),
         (r#"{"n": NaN}"#, "/n", "unexpected_text"),

@@ -238,6 +238,7 @@ async fn what_is_wrong_is_listed_with_its_place_and_nothing_is_saved() {
             "H306",
         ),
         (id, changed("/gateway/url", json!("http://10.0.0.8/x")), "/contract/gateway/url", "https"),
+        (id, changed("/gateway/method", json!("DELETE")), "/contract/gateway/method", "H126"),
         (
             id,
             changed("/gateway/query", json!({"q": "nobody"})),

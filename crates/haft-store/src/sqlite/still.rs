@@ -9,6 +9,7 @@ use haft_core::port::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::fault::of_read;
+use super::place::real;
 use crate::tables::Res;
 use crate::trail;
 
@@ -75,7 +76,7 @@ fn cannot_make(error: &rusqlite::Error) -> bool {
 }
 
 fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = real(path).into_os_string();
     name.push("-wal");
     PathBuf::from(name)
 }

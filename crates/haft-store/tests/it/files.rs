@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use haft_core::ledger::State;
 use haft_core::port::{Journal as _, Ledger as _, Store as _, StoreError};
-use haft_store::{Options, Sqlite};
+use haft_store::{Options, Sqlite, Verify};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, call_record, claim, settled, word};
+use crate::bed::{Bed, call_record, claim, fresh, settle, settled, word};
 
 #[track_caller]
 fn check(bed: &Bed, words: &str) {
@@ -260,4 +260,31 @@ async fn a_pipe_or_a_folder_in_the_place_of_a_file_is_not_waited_for() {
             }
         }
     }
+}
+
+/// Two processes that name one database differently are two owners of it, and see each other.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_database_behind_a_link_is_the_one_that_it_leads_to() {
+    let bed = Bed::sqlite();
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("haft.db");
+    // It leads to where there is nothing yet.
+    std::os::unix::fs::symlink(bed.path(), &link).unwrap();
+    let options = Options { clock: bed.clock.clone(), ..Options::default() };
+    let linked = Sqlite::open(&link, options.clone()).unwrap();
+    let ticket = fresh(&linked, claim("running")).await;
+    let other = bed.open_sqlite(|_| ());
+    assert_eq!(other.recover().await.unwrap(), [], "its owner is alive");
+    settle(&linked, &ticket, State::Succeeded, Some(serde_json::json!({ "paid": true }))).await;
+    assert_eq!(other.public_key().unwrap(), linked.public_key().unwrap());
+    drop((linked, other));
+    for path in [&link, &bed.path()] {
+        let whole = haft_store::sqlite::verify_here(path).unwrap();
+        assert!(whole.is_ok_and(|found| found.entries > 2), "{}", path.display());
+        let opened = Sqlite::open(path, Options { verify: Verify::Whole, ..options.clone() });
+        assert!(opened.unwrap().trusts("acme").await.is_ok(), "{}", path.display());
+    }
+    let beside: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+    assert_eq!(beside.len(), 1, "{beside:?}");
 }

@@ -1,7 +1,9 @@
 //! An HTTP gateway beside its URL: what is sent, and what is made of the response.
 
 use haft_core::ErrorKind;
+use haft_core::contract::HttpMethod;
 use haft_core::nearest;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{is_header, known_parameter, slots};
@@ -16,6 +18,7 @@ const MOST_REDIRECTS: u64 = 3;
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn check(contract: &Value, gateway: &Value, out: &mut Findings) {
+    writes(contract, gateway, out);
     slots::check(contract, gateway, out);
     body(contract, gateway, out);
     if let Some(pointer) = gateway.get("result") {
@@ -28,6 +31,30 @@ pub(super) fn check(contract: &Value, gateway: &Value, out: &mut Findings) {
 
 fn reads(gateway: &Value) -> bool {
     matches!(gateway.get("method").and_then(Value::as_str), Some("GET" | "HEAD"))
+}
+
+/// What only its method tells of the request of a tool that says that it does not write.
+fn writes(contract: &Value, gateway: &Value, out: &mut Findings) {
+    if !matches!(contract.get("sideEffects").and_then(Value::as_str), Some("none" | "read_only")) {
+        return;
+    }
+    let method = gateway.get("method").and_then(|method| HttpMethod::deserialize(method).ok());
+    match method {
+        Some(method) if method.changes() => {
+            let message =
+                format!("a `{}` changes something, and this tool does not write", method.as_str());
+            out.contract(&code::CHANGES_UNSAID, "/gateway/method", message)
+                .help("say `\"sideEffects\": \"writes\"`");
+        }
+        Some(HttpMethod::Post) => {
+            let message = "this tool does not write, and sends a POST";
+            out.contract(&code::POST_OF_READER, "/gateway/method", message).help(
+                "say `\"sideEffects\": \"writes\"`, or under `lint.allow` that it only looks \
+                 something up",
+            );
+        }
+        Some(_) | None => {}
+    }
 }
 
 fn body(contract: &Value, gateway: &Value, out: &mut Findings) {

@@ -3,11 +3,9 @@
 //! Every step that fails is written down and gone on from: the pool shows what holds on this
 //! machine. What is refused here is a second wall; the first is that a realm has no way to ask.
 
-use std::collections::HashSet;
-use std::os::fd::RawFd;
-
 use nix::sys::resource::{Resource, setrlimit};
 
+use crate::inherited;
 use crate::js::Isolation;
 
 /// What the process may use beside its engines: messages, bytecode, and what engines are put back from.
@@ -22,7 +20,7 @@ const CPU_SECONDS: u64 = 3600;
 /// limit, used or not, so the limit is as close as it would be for one engine.
 pub(super) fn enter(region: u64) -> Isolation {
     let mut isolation = Isolation::default();
-    close_inherited();
+    inherited::close();
     let data = reserved_bytes().saturating_add(region).saturating_add(SLACK_BYTES);
     let limits = [
         ("core", Resource::RLIMIT_CORE, 0),
@@ -63,20 +61,6 @@ fn limit(missing: &mut Vec<String>, limits: &[(&str, Resource, u64)]) -> bool {
         }
     }
     all
-}
-
-/// Ours are closed on their own when a program is started; other libraries' may not be.
-fn close_inherited() {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
-    let open: HashSet<RawFd> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|fd| *fd > 2)
-        .collect();
-    for fd in open {
-        // The directory's own is closed by now; that it fails is expected.
-        let _ = nix::unistd::close(fd);
-    }
 }
 
 #[cfg(target_os = "linux")]

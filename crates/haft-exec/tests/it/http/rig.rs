@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::connection::{Account, AuthKind, Lease, Origin, Presented};
+use haft_core::contract::{Gateway, SideEffectPolicy, SideEffects};
 use haft_core::error::ToolError;
 use haft_core::port::{Auth, Boxed, Broker, Ended, Execute as _, Hidden, Hide, Job, Owner, Want};
 use haft_core::registry::{Implementation, Tool};
@@ -26,11 +27,16 @@ pub(crate) fn local() -> Settings {
     Settings { allow: vec!["127.0.0.0/8".parse().unwrap()], ..Settings::default() }
 }
 
-/// A tool with a gateway.
+/// A tool with a gateway, which writes where its method does.
 pub(crate) fn tool(mut gateway: Value) -> Tool {
     let mut tool = tool_with(Implementation::Gateway, &json!([]));
     gateway["kind"] = json!("http");
-    tool.contract.gateway = Some(serde_json::from_value(gateway).unwrap());
+    let gateway: Gateway = serde_json::from_value(gateway).unwrap();
+    if gateway.may_write() {
+        tool.contract.side_effects = SideEffects::Writes;
+        tool.contract.side_effect_policy = SideEffectPolicy::Irreversible;
+    }
+    tool.contract.gateway = Some(gateway);
     tool
 }
 
