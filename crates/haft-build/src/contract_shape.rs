@@ -91,6 +91,7 @@ pub(crate) static FIELDS: &[Field] = &[
             field("arguments", Optional, MAPPING),
             field("happened", Required, Shape::Text),
             field("result", Optional, Shape::Text),
+            field("settledAfterMs", Optional, Shape::Count(0)),
         ]),
     ),
     field("limits", Optional, LIMITS),

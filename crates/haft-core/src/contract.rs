@@ -115,6 +115,21 @@ pub struct Contract {
     pub origin: Option<Origin>,
 }
 
+impl Contract {
+    /// Whether it is by the key alone that it is sent with that another attempt does no harm. Under another key its
+    /// provider does it once more.
+    #[must_use]
+    pub fn relies_on_its_key(&self) -> bool {
+        let sends_it = match &self.gateway {
+            Some(Gateway::Http(http)) => http.idempotency_header.is_some(),
+            Some(Gateway::Mcp { .. } | Gateway::Composio { .. } | Gateway::Grid { .. }) | None => {
+                false
+            }
+        };
+        sends_it || self.limits.provider_key_window_ms.is_some()
+    }
+}
+
 /// What kind of tool it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

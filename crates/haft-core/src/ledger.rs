@@ -132,6 +132,8 @@ pub struct Claim {
     pub keep: Keep,
     /// The approval that is spent in the same step.
     pub confirmation: Option<Spend>,
+    /// What does no harm twice does none only under one key, by which its provider knows it.
+    pub relies_on_its_key: bool,
     /// Run although a similar act has an unknown outcome.
     pub despite_similar: bool,
     /// The place in its session that the call was given: what is begun has it still, in the same step.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 pub(super) fn registry(deadline_ms: u64) -> anyhow::Result<Registry> {
     let asks = |tool: &str| {
-        json!({ "tool": "done", "happened": "/result/done", "arguments": {
+        json!({ "tool": "done", "happened": "/result/done", "settledAfterMs": 0, "arguments": {
             "tool": { "value": tool }, "item": { "from": "/arguments/item" },
         }})
     };

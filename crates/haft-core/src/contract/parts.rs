@@ -345,7 +345,7 @@ impl Compensation {
 
 /// The read-only tool that tells whether an effect of unknown outcome happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Probe {
     /// Its id.
     pub tool: String,
@@ -357,6 +357,21 @@ pub struct Probe {
     /// A JSON pointer under `/result` to what the effect would have answered, where the probe knows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// That it did not happen counts so long after the attempt was over: until then a request that was sent may
+    /// still be carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_after_ms: Option<u64>,
+}
+
+impl Probe {
+    /// When a no counts where the contract does not say.
+    pub const SETTLED_AFTER_MS: u64 = 60 * 1000;
+
+    /// When a no counts.
+    #[must_use]
+    pub fn settled_after_ms(&self) -> u64 {
+        self.settled_after_ms.unwrap_or(Self::SETTLED_AFTER_MS)
+    }
 }
 
 /// Caps on one call and on many.

@@ -54,6 +54,7 @@ fn claim(call: &str) -> Claim {
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },
         confirmation: None,
+        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call: call.to_owned(),

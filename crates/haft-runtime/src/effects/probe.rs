@@ -1,11 +1,12 @@
 //! Finding out whether an effect of unknown outcome happened.
 
 use haft_core::call::Purpose;
+use haft_core::contract::Probe;
 use haft_core::ledger::{After, EffectRecord, State};
 use haft_core::port::{Invoke as _, Resolve};
 use haft_core::{Call, Caller, ErrorKind, ToolError};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
@@ -52,12 +53,34 @@ fn of_result<'a>(answer: &'a Value, pointer: &str) -> Option<&'a Value> {
     answer.pointer(pointer.strip_prefix("/result").unwrap_or(pointer))
 }
 
+/// For how many milliseconds from this moment on a no says nothing: what was sent before the attempt was over may
+/// arrive and be carried out after it.
+fn unsettled_for(record: &EffectRecord, probe: &Probe, asked_at_ms: i64) -> Option<u64> {
+    let over_at_ms = record.ended_at_ms.unwrap_or(asked_at_ms);
+    let for_ms = u64::try_from(asked_at_ms.saturating_sub(over_at_ms)).unwrap_or_default();
+    probe.settled_after_ms().checked_sub(for_ms).filter(|wait_ms| *wait_ms > 0)
+}
+
+fn too_early(tool: &str, wait_ms: u64) -> ToolError {
+    let seconds = wait_ms.div_ceil(1000);
+    let message = format!(
+        "`{tool}` has not found it yet, which says nothing while a request that was sent may still be carried out; \
+         probe again in {seconds} s"
+    );
+    ToolError::new(ErrorKind::InFlight, message)
+        .suggest(
+            "probe again then, or settle it by hand if you know otherwise that it did not happen",
+        )
+        .with_details(json!({ "retryAfterMs": wait_ms }))
+}
+
 impl Runtime {
     /// Asks the contract's probe whether an unknown effect happened, and settles it.
     ///
     /// # Errors
     ///
-    /// An agent asks, the effect is not unknown, there is no probe, or the probe cannot tell.
+    /// An agent asks, the effect is not unknown, there is no probe, or the probe cannot tell: nor can it while what
+    /// it has not found may still come.
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
         for_people(by)?;
         let record = self.unknown(&by.tenant, call).await?;
@@ -77,6 +100,7 @@ impl Runtime {
         let caller = Caller { agent: record.effect.agent.as_str().into(), ..by.clone() };
         let mut ask = Call::new(caller, probe.tool.clone(), arguments);
         self.about(&mut ask, Purpose::Probe, &toolset, &record.effect);
+        let asked_at_ms = self.inner.store.now_ms();
         let answer = self.invoke(ask).await.result?;
         let Some(happened) = of_result(&answer, &probe.happened).and_then(Value::as_bool) else {
             return Err(ToolError::new(
@@ -84,6 +108,9 @@ impl Runtime {
                 format!("`{}` did not say whether it happened", probe.tool),
             ));
         };
+        if let Some(wait_ms) = unsettled_for(&record, &probe, asked_at_ms).filter(|_| !happened) {
+            return Err(too_early(&probe.tool, wait_ms));
+        }
         let mut note = format!("asked by {}", by.actor);
         let said = probe.result.as_deref().filter(|_| happened);
         let said = said.and_then(|pointer| of_result(&answer, pointer)).cloned();

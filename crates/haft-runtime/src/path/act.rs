@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use haft_core::contract::Contract;
+use haft_core::contract::{Contract, SideEffectPolicy};
 use haft_core::digest::canonical;
 use haft_core::ledger::EffectRecord;
 use haft_core::{Digest, ToolError};
@@ -73,8 +73,17 @@ pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
     let has_probe = after.map_or(contract.probe.is_some(), |after| after.probe.is_some());
     let ways = ways(&record.effect.call, has_probe);
     let message = format!("{same}, and its outcome is not known; it was not begun again");
+    let again = match record.effect.policy {
+        SideEffectPolicy::Idempotent => {
+            "do not repeat it under another key, by which its provider does not know it; under the key that it had \
+             it may be sent again"
+        }
+        SideEffectPolicy::Pure
+        | SideEffectPolicy::Compensatable
+        | SideEffectPolicy::Irreversible => "do not repeat it",
+    };
     replay::unknown(record, &message).suggest(format!(
-        "do not repeat it: it may have been done; tell the user that it is being checked. Whoever runs \
+        "{again}: it may have been done; tell the user that it is being checked. Whoever runs \
          haft {ways}; what is meant to be done besides, an operator calls with `despite_unknown`"
     ))
 }

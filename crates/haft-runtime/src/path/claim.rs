@@ -354,6 +354,7 @@ fn record(
         again_within_ms: joined.tool.limits.again_within_ms(),
         keep: keep(inner, joined),
         confirmation: joined.spend.as_deref().cloned(),
+        relies_on_its_key: tool.contract.relies_on_its_key(),
         despite_similar: call.overrule.similar_unknown,
         place: joined.place.clone(),
         effect: Effect {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::key::Key;
-use super::{Refusal, Trip, join};
+use super::{Refusal, Trip, gate, join};
 use crate::runtime::Inner;
 use crate::settings::millis;
 use crate::toolbox::EffectiveTool;
@@ -60,6 +60,9 @@ pub(crate) async fn require(
         }
         None => None,
     };
+    if gate::is_over(&authorized) {
+        Box::pin(gate::outlasts_its_session(inner, &authorized, key.as_deref())).await?;
+    }
     if authorized.call.declined {
         return declined(inner, trip, authorized, key).await;
     }

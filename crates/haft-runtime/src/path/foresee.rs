@@ -75,7 +75,9 @@ async fn similar(inner: &Inner, call: &Approved) -> Option<EffectRecord> {
         ..EffectFilter::default()
     };
     let unknown = inner.store.effects(filter).await.ok()?;
-    unknown.into_iter().find(|record| !is_harmless(call, record) && act::is_that_of(call, record))
+    let by_key = call.tool.tool.contract.relies_on_its_key();
+    let may_run_beside = |record: &EffectRecord| !by_key && is_harmless(call, record);
+    unknown.into_iter().find(|record| !may_run_beside(record) && act::is_that_of(call, record))
 }
 
 /// Whether another attempt does no harm: for as long as the provider knows its key.

@@ -13,6 +13,7 @@ use haft_core::{Caller, ErrorKind, Tool, ToolError};
 use serde_json::json;
 
 use super::Refusal;
+use super::key::Key;
 use super::resolve::Resolved;
 use crate::policy::Budget;
 use crate::rate::Rates;
@@ -130,12 +131,39 @@ fn requested(found: &Resolved) -> Result<(), Refusal> {
 /// Whether the session and its user are heard at all.
 async fn heard(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
     blocked(inner, found).await?;
-    match &found.session {
-        Some(session) if session.phase != Phase::Active => {
-            let error = ToolError::new(ErrorKind::SessionInactive, "the session has ended");
-            Err(Refusal::at(Stage::Gate, error))
-        }
-        Some(_) | None => Ok(()),
+    // What a key of the caller's own stands for is known once the arguments are.
+    let may_be_done = found.call.key.is_some() && found.class() != SideEffectPolicy::Pure;
+    match is_over(found) && !may_be_done {
+        true => Err(ended()),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn is_over(found: &Resolved) -> bool {
+    found.session.as_ref().is_some_and(|session| session.phase != Phase::Active)
+}
+
+fn ended() -> Refusal {
+    Refusal::at(Stage::Gate, ToolError::new(ErrorKind::SessionInactive, "the session has ended"))
+}
+
+/// What was done is told in a session that has ended, too, by whoever knows it: the session, or under a key of the
+/// caller's own the ledger.
+pub(super) async fn outlasts_its_session(
+    inner: &Inner,
+    found: &Resolved,
+    key: Option<&Key>,
+) -> Result<(), Refusal> {
+    if !is_over(found) || has_its_answer(inner, found).await {
+        return Ok(());
+    }
+    match key {
+        Some(key) => match key.is_taken(inner).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ended()),
+            Err(error) => Err(Refusal::at(Stage::Gate, error)),
+        },
+        None => Err(ended()),
     }
 }
 

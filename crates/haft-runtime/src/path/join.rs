@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger;
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
@@ -32,6 +33,9 @@ impl Deref for Joined {
         &self.approved
     }
 }
+
+/// Why a call under an id that another one has is not made.
+const OTHER: &str = "this call id was used for another call, or under another key";
 
 enum Place {
     Granted,
@@ -80,7 +84,7 @@ async fn take_place(
     let fingerprint = fingerprint(approved);
     let refused = |error| Answer::refused(Stage::Gate, error);
     let mut held = None;
-    let mut ledger = is_on_record(inner, approved).await;
+    let mut ledger = is_on_record(inner, approved).await.unwrap_or(Ledger::LacksYet);
     loop {
         let place = |session: &mut Session| {
             // Not this one itself, which may have to look a second time.
@@ -107,8 +111,9 @@ async fn take_place(
         trip.turn = session.turn.number;
         match place {
             Place::Granted => {
-                // What was begun before is the ledger's to decide about alone.
-                let place = (ledger != Ledger::Has).then(|| given(approved, &session));
+                // What was begun before is the ledger's to decide about alone, while the session goes on.
+                let bound = ledger != Ledger::Has || session.phase != Phase::Active;
+                let place = bound.then(|| given(approved, &session));
                 return Ok((place, held));
             }
             Place::Answered | Place::Superseded => {
@@ -116,7 +121,9 @@ async fn take_place(
                 return Ok((None, None));
             }
             Place::Absorbed(error) | Place::Refused(error) => return Err(refused(error)),
-            Place::Unsure => ledger = is_on_record(inner, approved).await.at_last(),
+            Place::Unsure => {
+                ledger = is_on_record(inner, approved).await.map_err(refused)?.at_last();
+            }
         }
     }
 }
@@ -171,13 +178,12 @@ fn name(call: &Approved) -> Option<Cow<'_, str>> {
 
 /// Whether the act has been begun under this key: the ledger will answer for it, so no budget and no
 /// newer message stands in the way.
-async fn is_on_record(inner: &Inner, call: &Approved) -> Ledger {
-    let Some(key) = &call.key else { return Ledger::HasNot };
-    let entry = key.entry(inner).await.ok().flatten();
-    match entry.is_some_and(|record| !record.state.frees_its_key()) {
+async fn is_on_record(inner: &Inner, call: &Approved) -> Result<Ledger, ToolError> {
+    let Some(key) = &call.key else { return Ok(Ledger::HasNot) };
+    Ok(match key.is_taken(inner).await? {
         true => Ledger::Has,
         false => Ledger::LacksYet,
-    }
+    })
 }
 
 /// What the ledger has of an act.
@@ -212,7 +218,7 @@ fn take_if_sure(
 ) -> Place {
     let untouched = session.clone();
     let place = take(inner, session, call, fingerprint, Ledger::LacksYet);
-    if matches!(place, Place::Absorbed(_) | Place::Refused(_)) {
+    if matches!(place, Place::Superseded | Place::Absorbed(_) | Place::Refused(_)) {
         *session = untouched;
         return Place::Unsure;
     }
@@ -234,10 +240,12 @@ fn take(
     };
     match &seen {
         Seen::Answered => return Place::Answered,
+        // It gave way under this name, and was decided on anew under the same key.
+        Seen::Superseded if ledger == Ledger::Has => return Place::Granted,
         Seen::Superseded => return Place::Superseded,
         Seen::Other => {
             return Place::Refused(
-                ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
+                ToolError::new(ErrorKind::Conflict, OTHER)
                     .suggest("give every call an id of its own"),
             );
         }
@@ -393,11 +401,14 @@ pub(crate) async fn is_answered(inner: &Inner, call: &Authorized) -> bool {
         && matches!(inner.book.answer(&call.call.caller, &session.id, id).await, Ok(Some(_)))
 }
 
-/// Over tool and arguments as they were accepted. A deliberate repetition is another call.
+/// Over tool and arguments as they were accepted. A deliberate repetition is another call, and so is an effect under
+/// another key of its caller's: under that nothing was done.
 fn fingerprint(call: &Authorized) -> Digest {
     let (tool, asked, connection) = (&call.tool.tool.id, call.accepted(), call.account());
-    match call.call.occurrence {
-        1 => Digest::of_json(&json!([tool, asked, connection])),
-        nth => Digest::of_json(&json!([tool, asked, connection, nth])),
+    let key = call.call.key.as_ref().filter(|_| call.class() != SideEffectPolicy::Pure);
+    match (call.call.occurrence, key) {
+        (1, None) => Digest::of_json(&json!([tool, asked, connection])),
+        (nth, None) => Digest::of_json(&json!([tool, asked, connection, nth])),
+        (nth, Some(key)) => Digest::of_json(&json!([tool, asked, connection, nth, key])),
     }
 }

@@ -150,6 +150,24 @@ impl Key {
         }
         under(inner, &self.digest).await
     }
+
+    /// Whether the ledger will answer for it: an act was begun under it that may have been done.
+    ///
+    /// # Errors
+    ///
+    /// The ledger cannot be read: nobody is to hear that nothing was done of what may have been.
+    pub(super) async fn is_taken(&self, inner: &Inner) -> Result<bool, ToolError> {
+        match self.entry(inner).await {
+            Ok(entry) => Ok(entry.is_some_and(|record| !record.state.frees_its_key())),
+            Err(error) => Err(ToolError::new(
+                ErrorKind::StoreUnavailable,
+                "the ledger cannot be read: nothing was begun now, and whether it was before under this key is \
+                 not known",
+            )
+            .suggest("try again later, under the same key")
+            .caused_by(error)),
+        }
+    }
 }
 
 /// A key, the fingerprint, where else an entry is looked for, and where an earlier version had it.

@@ -179,8 +179,8 @@ pub(crate) async fn undone(
         NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 409, description = "Its outcome is known.", body = Problem,
-            content_type = "application/problem+json")))]
+        (status = 409, description = "Its outcome is known, or it may still come: ask again then.",
+            body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn probe(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,

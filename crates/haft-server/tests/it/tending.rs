@@ -121,6 +121,7 @@ fn begun() -> Claim {
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },
         confirmation: None,
+        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call: "call_left".into(),

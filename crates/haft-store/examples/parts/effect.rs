@@ -44,6 +44,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
         again_within_ms: u64::MAX,
         keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
         confirmation: None,
+        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call: call.into(),

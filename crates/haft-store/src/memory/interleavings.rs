@@ -57,6 +57,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
         again_within_ms: u64::MAX,
         keep: Keep { result_ms: 15, key_ms: 1_000_000 },
         confirmation: None,
+        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call,

@@ -153,7 +153,8 @@ fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>
     }
     open.extend(on.open_deeds(&claim.effect.tenant, &claim.deed.raw())?);
     for head in open {
-        let harmless = machine::may_run_again(head.class.max(claim.effect.policy));
+        let harmless =
+            !claim.relies_on_its_key && machine::may_run_again(head.class.max(claim.effect.policy));
         if head.key == key || harmless {
             continue;
         }
@@ -163,7 +164,7 @@ fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>
         let now_ms = on.now_ms();
         let running =
             machine::on_started(&head, claim.effect.policy, now_ms, || on.is_alive(head.owner));
-        if running == Running::NobodyKnows {
+        if running != Running::Yes {
             return Ok(Some(Box::new(give_up(on, &head)?)));
         }
     }

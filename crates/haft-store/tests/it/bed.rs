@@ -134,6 +134,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         again_within_ms: AGAIN as u64,
         keep: KEEP,
         confirmation: None,
+        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call: format!("call of {key}"),

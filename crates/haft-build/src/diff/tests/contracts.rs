@@ -286,6 +286,12 @@ fn recovery() {
             json!({"tool": "a", "happened": "/result/a"}),
             json!({"tool": "a", "happened": "/result/b"}),
         ),
+        (
+            "probe",
+            "the way to find out whether it happened",
+            json!({"tool": "a", "happened": "/result/a"}),
+            json!({"tool": "a", "happened": "/result/a", "settledAfterMs": 0}),
+        ),
     ] {
         let (added, removed) =
             (format!("compatible: {name} added"), format!("breaking: {name} removed"));

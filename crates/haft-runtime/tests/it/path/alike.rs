@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::contract::{Capability, Mode};
+use haft_core::contract::{Capability, Contract, Gateway, Mode};
 use haft_core::ledger::State;
 use haft_core::port::{Boxed, EffectFilter, Invoke as _, Ledger as _, Provide, Scope};
 use haft_core::registry::{Entry, Implementation, Registry};
@@ -89,6 +89,42 @@ async fn what_does_no_harm_twice_is_not_held_back() {
     world.next("put", Does::ActsThen(lost()));
     assert_eq!(kind(&world.call(call("put", "k1")).await), ErrorKind::UnknownOutcome);
     assert!(world.call(asking("put", "k2", &json!({ "item": "Lamp" }))).await.is_ok());
+}
+
+/// A provider that goes by the key would do it once more under another.
+#[tokio::test]
+async fn what_its_provider_knows_by_its_key_is_held_back_under_another() {
+    let header = json!({ "kind": "http", "method": "POST", "url": "https://pay.example/charges",
+                         "idempotencyHeader": "Idempotency-Key" });
+    let header: Gateway = serde_json::from_value(header).unwrap();
+    let changes: [fn(&mut Contract, Gateway); 2] = [
+        |contract, header| contract.gateway = Some(header),
+        |contract, _| contract.limits.provider_key_window_ms = Some(3_600_000),
+    ];
+    for change in changes {
+        let world = World::new();
+        let tools = tools_with("put", |put| change(&mut put.contract, header.clone()));
+        let runtime = world.with_tools(tools);
+        // The first attempt and its retry.
+        (0..2).for_each(|_| world.next("put", Does::ActsThen(lost())));
+        let first = runtime.invoke(call("put", "k1")).await;
+        assert_eq!(kind(&first), ErrorKind::UnknownOutcome);
+        let near = || asking("put", "k2", &json!({ "item": "Lamp" }));
+        let mut dry = near();
+        dry.dry_run = true;
+        let foreseen = runtime.invoke(dry).await.result.unwrap();
+        assert_eq!(foreseen["wouldRun"], false, "{foreseen}");
+        let held = runtime.invoke(near()).await.result.unwrap_err();
+        assert_eq!(held.kind, ErrorKind::UnknownOutcome);
+        assert_eq!(held.details.as_ref().unwrap()["call"], *first.meta.record_id);
+        assert!(
+            held.suggestion.contains("under the key that it had it may be sent again"),
+            "{held:?}"
+        );
+        assert_eq!(world.acts("put"), 2);
+        assert!(runtime.invoke(call("put", "k1")).await.is_ok());
+        assert!(runtime.invoke(near()).await.is_ok(), "it is known by now");
+    }
 }
 
 #[tokio::test]

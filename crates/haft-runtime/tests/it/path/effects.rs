@@ -12,7 +12,7 @@ use haft_runtime::effects::{Found, UndoTarget, UndoneStatus};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::world::{Does, World, call, caller, failed, kind, lost};
+use super::world::{Does, World, call, caller, failed, kind, lost, tools_with};
 
 fn operator() -> Caller {
     Caller { actor: Principal::user("mara"), ..caller() }
@@ -46,6 +46,61 @@ async fn a_probe_settles_what_was_unknown() {
         // Known is known.
         let twice = world.runtime.probe(&operator(), &id).await.unwrap_err();
         assert!(matches!(twice.kind, ErrorKind::Conflict | ErrorKind::NotFound), "{twice}");
+    }
+}
+
+/// What a probe has not found may be on its way still.
+#[tokio::test]
+async fn a_no_counts_once_nothing_can_be_on_its_way_any_more() {
+    for (declared, early_ms, wait_ms, said) in [
+        (None, 17_500, 42_500, "probe again in 43 s"),
+        (None, 0, 60_000, "probe again in 60 s"),
+        (Some(5_000), 4_999, 1, "probe again in 1 s"),
+    ] {
+        let world = World::new();
+        let runtime = world.with_tools(tools_with("book", |book| {
+            book.contract.probe.as_mut().unwrap().settled_after_ms = declared;
+        }));
+        world.next("book", Does::ActsThen(lost()));
+        let id = runtime.invoke(call("book", "k")).await.meta.record_id.to_string();
+        world.clock.advance(early_ms);
+        (0..3).for_each(|_| world.next("booked", Does::Returns(json!({ "found": false }))));
+        let early = runtime.probe(&operator(), &id).await.unwrap_err();
+        assert_eq!((early.kind, early.retryable), (ErrorKind::InFlight, true));
+        assert!(early.message.starts_with("`booked` has not found it yet"), "{}", early.message);
+        assert!(early.message.ends_with(said), "{}", early.message);
+        assert_eq!(early.details.as_ref().unwrap()["retryAfterMs"], wait_ms);
+        let undone = runtime.undo(&operator(), &UndoTarget::Call(id.clone())).await.unwrap();
+        assert_eq!(undone[0].status, UndoneStatus::Unknown);
+        assert!(undone[0].message.ends_with(said), "{}", undone[0].message);
+        // The same key is not begun again meanwhile.
+        assert_eq!(kind(&runtime.invoke(call("book", "k")).await), ErrorKind::UnknownOutcome);
+        assert_eq!((state(&world, &id).await, world.acts("book")), (State::Unknown, 1));
+        world.clock.advance(wait_ms);
+        let probed = runtime.probe(&operator(), &id).await.unwrap();
+        assert_eq!(probed.effect.state, State::NotHappened);
+    }
+}
+
+/// A yes is one at any time, and a person decides when they like.
+#[tokio::test]
+async fn what_is_found_counts_at_once_and_so_does_what_a_person_says() {
+    for (by_probe, expected) in [(true, State::Happened), (false, State::NotHappened)] {
+        let world = World::new();
+        let runtime = world.with_tools(tools_with("book", |book| {
+            book.contract.probe.as_mut().unwrap().settled_after_ms = None;
+        }));
+        world.next("book", Does::ActsThen(lost()));
+        let id = runtime.invoke(call("book", "k")).await.meta.record_id.to_string();
+        world.next("booked", Does::Returns(json!({ "found": true })));
+        let settled = match by_probe {
+            true => runtime.probe(&operator(), &id).await.unwrap().effect,
+            false => {
+                let found = Found::bare(false);
+                runtime.settle(&operator(), &id, found, "called them").await.unwrap()
+            }
+        };
+        assert_eq!(settled.state, expected);
     }
 }
 

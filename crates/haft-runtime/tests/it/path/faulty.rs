@@ -46,6 +46,8 @@ pub(crate) struct Faulty {
     pub(crate) outrun: AtomicUsize,
     /// So often the ledger is asked for a key just before somebody claims it.
     pub(crate) early: AtomicUsize,
+    /// So often it cannot be asked for a key.
+    pub(crate) silent: AtomicUsize,
     /// The next claim says that it has begun, and waits to be let go.
     pub(crate) held: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
     /// The next outcome, too.
@@ -63,6 +65,7 @@ impl Faulty {
             settled: AtomicUsize::new(0),
             outrun: AtomicUsize::new(0),
             early: AtomicUsize::new(0),
+            silent: AtomicUsize::new(0),
             held: Mutex::default(),
             held_outcome: Mutex::default(),
         })
@@ -136,6 +139,9 @@ impl Ledger for Faulty {
 
     fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord> {
         Box::pin(async move {
+            if once_less(&self.silent) {
+                return Err(StoreError::Unavailable("the disk does not answer".to_owned()));
+            }
             match once_less(&self.early) {
                 true => Err(StoreError::Missing),
                 false => self.inner.by_key(key).await,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use haft_core::call::Keyed;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::outcome::{After, Intent, IntentStatus};
 use haft_core::port::{
@@ -815,13 +816,15 @@ async fn messages_that_a_call_was_answered_with_are_not_lost_with_the_answer() {
         assert_eq!((&again.result, again.meta.cached), (&first.result, true));
     }
     assert_eq!(text.world.acts("order"), 0);
-    // Decided anew with the messages in mind, it is another call.
-    assert!(text.world.call(with("c2")).await.is_ok());
-    assert_eq!(text.world.acts("order"), 1);
     // It stays undone also where the messages could not be kept.
     forget_answers(&text).await;
     assert_eq!(kind(&text.world.call(with("c1")).await), ErrorKind::Superseded);
-    assert!(text.world.call(with("c2")).await.is_ok(), "the ledger answers");
+    assert_eq!(text.world.acts("order"), 0);
+    // Decided anew with the messages in mind, it is another call, and the act is done.
+    assert!(text.world.call(with("c2")).await.is_ok());
+    for id in ["c1", "c2"] {
+        assert!(text.world.call(with(id)).await.meta.cached, "{id}: the ledger answers");
+    }
     assert_eq!(text.world.acts("order"), 1);
 }
 
@@ -968,6 +971,101 @@ async fn a_call_that_gave_way_gives_way_again_under_its_key() {
     // The model has read them, and decides so all the same.
     assert!(text.world.call(with_key("another")).await.is_ok());
     assert_eq!(text.world.acts("order"), 1);
+}
+
+/// Decided on anew, the same key stands for what was done; nobody hears afterwards that nothing was.
+#[tokio::test]
+async fn what_gave_way_and_was_done_after_all_is_answered_under_its_key() {
+    // What each sends: an id, where it has one.
+    for (first, anew) in [(None, Some("m2")), (Some("m1"), Some("m2")), (Some("m1"), None)] {
+        let world = superseding(Supersede::Absorb);
+        let store = Faulty::on(world.store.clone());
+        let runtime = world.on(store.clone());
+        let session = runtime.open(&caller(), Mode::Text).await.unwrap().id;
+        let order = |id: Option<&str>| {
+            let mut order = Call::new(caller(), "order", json!({ "item": "lamp" }));
+            (order.session, order.key) = (Some(session.clone()), Some("k".into()));
+            order.id = id.map(Into::into);
+            order
+        };
+        runtime.message(&caller(), &session, json!("order a lamp")).await.unwrap();
+        runtime.message(&caller(), &session, json!("in blue")).await.unwrap();
+        assert_eq!(kind(&runtime.invoke(order(first)).await), ErrorKind::Superseded);
+        assert!(runtime.invoke(order(anew)).await.is_ok());
+        assert_eq!(world.acts("order"), 1);
+        for early in [0, 1] {
+            // (What the ledger said first may be stale.)
+            store.early.store(early, Ordering::SeqCst);
+            let again = runtime.invoke(order(first)).await;
+            assert!(again.is_ok() && again.meta.cached, "{first:?} {early}: {again:?}");
+        }
+        // Where it cannot be asked nobody is told what it may know otherwise.
+        store.silent.store(20, Ordering::SeqCst);
+        let unsure = runtime.invoke(order(first)).await.result.unwrap_err();
+        assert_eq!(unsure.kind, ErrorKind::StoreUnavailable, "{first:?}: {unsure}");
+        assert_eq!(world.acts("order"), 1);
+    }
+}
+
+/// Whoever has lost the answer sends the key again, whatever has become of the session.
+#[tokio::test]
+async fn what_was_done_is_answered_under_its_key_in_a_session_that_has_ended() {
+    let voice = In::mode(Mode::Voice).await;
+    let keyed = |tool: &str, key: &str, id: Option<&str>| {
+        let mut call = voice.call(tool, "lamp");
+        (call.key, call.id) = (Some(key.into()), id.map(Into::into));
+        call
+    };
+    assert!(voice.world.call(keyed("order", "k", None)).await.is_ok());
+    let end = Intent::EndVoiceSession { after: After::Immediately };
+    let ends = Ended::Returned { data: json!({}), intents: vec![end] };
+    voice.world.next("compute", Does::Ends(ends));
+    voice.make("compute", "a").await;
+    assert_ne!(voice.phase().await, Phase::Active);
+    for id in [None, Some("c1")] {
+        let again = voice.world.call(keyed("order", "k", id)).await;
+        assert!(again.is_ok() && again.meta.cached, "{id:?}: {again:?}");
+    }
+    // Nothing is begun there, nobody is asked, and reads have no key.
+    let mut other = keyed("order", "k", None);
+    other.arguments = json!({ "item": "chair" }).into();
+    assert_eq!(kind(&voice.world.call(other).await), ErrorKind::Conflict);
+    for tool in ["order", "wanted", "get"] {
+        let refused = voice.world.call(keyed(tool, "another", None)).await;
+        assert_eq!(kind(&refused), ErrorKind::SessionInactive, "{tool}");
+    }
+    assert_eq!(voice.world.acts("order"), 1);
+}
+
+/// Models count their calls anew in every turn; a caller's key says which one is meant.
+#[tokio::test]
+async fn the_same_id_under_another_key_is_another_call() {
+    let text = In::mode(Mode::Text).await;
+    let with = |tool: &str, id: Option<&str>, key: Option<&str>| {
+        let mut call = text.call(tool, "lamp");
+        (call.id, call.key) = (id.map(Into::into), key.map(str::to_owned));
+        call
+    };
+    let first = with("order", Some("c0"), Some("k1"));
+    assert!(text.world.call(first.clone()).await.is_ok());
+    assert!(text.world.call(first).await.meta.cached);
+    text.over().await;
+    text.message("one more, please").await;
+    for key in [Some("k2"), None] {
+        let other = text.world.call(with("order", Some("c0"), key)).await;
+        assert_eq!((kind(&other), text.world.acts("order")), (ErrorKind::Conflict, 1), "{key:?}");
+    }
+    // Under an id of its own the key stands for one act, and reads go by their id alone.
+    for cached in [false, true] {
+        let own = text.world.call(with("order", Some("c1"), Some("k2"))).await;
+        assert_eq!((own.is_ok(), own.meta.cached), (true, cached));
+    }
+    assert!(text.world.call(with("order", None, Some("k2"))).await.meta.cached);
+    for (key, cached) in [(Some("k3"), false), (Some("k4"), true), (None, true)] {
+        let read = text.world.call(with("get", Some("r0"), key)).await;
+        assert_eq!(read.meta.cached, cached, "{key:?}");
+    }
+    assert_eq!((text.world.acts("order"), text.world.acts("get")), (2, 1));
 }
 
 /// Its contract says that it is the same act; its answer is not that of what is asked for now.
@@ -1259,7 +1357,7 @@ async fn an_id_goes_on_standing_for_a_call_of_unknown_outcome() {
     }
 }
 
-/// A message that is sent again with another key is still the same message.
+/// Another key means another call, which needs another id: nobody waits under it for what is not its own.
 #[tokio::test]
 async fn a_call_that_is_on_its_way_is_not_begun_under_another_key() {
     let text = In::mode(Mode::Text).await;
@@ -1274,10 +1372,14 @@ async fn a_call_that_is_on_its_way_is_not_begun_under_another_key() {
     let running = tokio::spawn(async move { runtime.invoke(first).await });
     begun.notified().await;
     for other in [Some("b"), None] {
-        assert_eq!(kind(&text.world.call(under(other)).await), ErrorKind::InFlight, "{other:?}");
+        assert_eq!(kind(&text.world.call(under(other)).await), ErrorKind::Conflict, "{other:?}");
     }
+    // The same among others is not told apart before it is on record.
+    let mut among = under(Some("a"));
+    among.keyed = Keyed::Batch;
+    assert_eq!(kind(&text.world.call(among).await), ErrorKind::InFlight);
     go.notify_one();
     assert!(running.await.unwrap().is_ok());
-    assert!(text.world.call(under(Some("b"))).await.meta.cached);
+    assert!(text.world.call(under(Some("a"))).await.meta.cached);
     assert_eq!(text.world.acts("order"), 1);
 }

@@ -150,6 +150,33 @@ contract! {
         assert_eq!(word(&store.claim(same_act("third")).await.unwrap()), "fresh 1");
     }
 
+    what_does_no_harm_under_its_own_key_alone_is_held_back_under_another(bed) {
+        let idempotent = |key: &str, relies_on_its_key: bool| haft_core::ledger::Claim {
+            act: digest("one act"), relies_on_its_key, ..of_class(key, Class::Idempotent)
+        };
+        // Known to be in doubt, or left by a process that is gone.
+        for gone in [false, true] {
+            let (dead, store) = (bed.open(), bed.open());
+            match gone {
+                false => drop(settled(&*dead, idempotent("first", true), State::Unknown).await),
+                true => drop(fresh(&*dead, idempotent("left", true)).await),
+            }
+            drop(dead);
+            assert_eq!(word(&store.claim(idempotent("second", true)).await.unwrap()), "similar");
+            let open = if gone { "left" } else { "first" };
+            let mut again = idempotent(open, true);
+            again.effect.call = format!("again {open}");
+            assert_eq!(word(&store.claim(again).await.unwrap()), "fresh 2", "under its own key");
+            store.resolve("acme", &format!("again {open}"), said(false)).await.unwrap_err();
+            let other = idempotent(&format!("besides {gone}"), false);
+            assert_eq!(word(&store.claim(other).await.unwrap()), "fresh 1", "no key counts there");
+            bed.clock.advance(LEASE);
+            for call in [format!("again {open}"), format!("call of besides {gone}")] {
+                store.resolve("acme", &call, said(false)).await.unwrap();
+            }
+        }
+    }
+
     another_tenants_unknown_act_stops_nobody(bed) {
         let store = bed.open();
         settled(&*store, same_act("first"), State::Unknown).await;
