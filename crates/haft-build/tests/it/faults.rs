@@ -34,7 +34,7 @@ fn rows(text: &str) -> Vec<(String, String)> {
     rows.map(|row| (row[0].to_owned(), row[2].to_owned())).collect()
 }
 
-/// The names of all functions that are tests.
+/// The names of all functions that are tests, and of what every store is tried with.
 fn tests(folder: &Path, names: &mut HashSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -49,6 +49,8 @@ fn tests(folder: &Path, names: &mut HashSet<String>) {
                 } else if let Some((_, rest)) = line.split_once("fn ").filter(|_| is_test) {
                     names.extend(rest.split('(').next().map(str::to_owned));
                     is_test = false;
+                } else if let Some(name) = line.strip_suffix("(bed) {") {
+                    names.insert(name.to_owned());
                 }
             }
         }

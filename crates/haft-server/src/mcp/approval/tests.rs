@@ -1,6 +1,9 @@
+use haft_core::{ErrorKind, ToolError};
+use haft_runtime::runtime::Void;
 use serde_json::{Value, json};
 
 use super::shown::{MOST, message};
+use super::{Word, untaken};
 
 fn asked(arguments: Value) -> String {
     let question = json!({"id": "cnf_1", "tool": "shop__pay", "preview": "Pay 4?",
