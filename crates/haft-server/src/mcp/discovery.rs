@@ -107,6 +107,26 @@ fn sought<'u>(door: &Door, seat: &Seat, uri: &'u str) -> Option<(Asked<'u>, Call
     Some((asked, caller?))
 }
 
+/// What fits one of our templates, of which there is so much already: what this seat may look up.
+pub(super) fn complete(
+    door: &Door,
+    seat: &Seat,
+    uri: &str,
+    name: &str,
+    begun: &str,
+) -> Vec<String> {
+    let slot = format!("{{{name}}}");
+    let is_ours = templates().iter().any(|one| one.uri == uri && one.uri.contains(&slot));
+    let tenant = &*seat.caller.tenant;
+    let mut all = match name {
+        "tenant" if is_ours => vec![tenant.to_owned()],
+        "agent" if is_ours => door.runtime.agents(tenant),
+        _ => Vec::new(),
+    };
+    all.retain(|id| id.starts_with(begun) && (name == "tenant" || seat.may_look_up(id)));
+    all
+}
+
 /// Whose tools are looked up: those of an agent of the same tenant.
 fn caller(door: &Door, seat: &Seat, agent: &str) -> Option<Caller> {
     let tenant = &seat.caller.tenant;

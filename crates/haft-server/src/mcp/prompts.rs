@@ -1,19 +1,20 @@
 //! Prompts: the agent's own, and those that the program behind the server adds.
 
 use rmcp::model::{
-    CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+    ArgumentInfo, CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument,
+    PromptMessage, Reference, Role,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
 use super::call::Round;
-use super::composed;
 use super::extra::{self, Message, Speaker};
 use super::handler::Handler;
 use super::state::Request;
 use super::talk::Line;
+use super::{composed, discovery};
 
 pub(super) fn list(handler: &Handler) -> Vec<Prompt> {
     let all = handler.door.mcp.prompts.iter().flat_map(|one| one.list(&handler.seat.caller));
@@ -81,16 +82,25 @@ fn message(message: &Message) -> Option<PromptMessage> {
 }
 
 pub(super) fn complete(handler: &Handler, request: &CompleteRequestParams) -> CompleteResult {
-    let Reference::Prompt(prompt) = &request.r#ref else { return CompleteResult::default() };
-    let (name, argument) = (&prompt.name, &request.argument);
-    let caller = &handler.seat.caller;
-    let all = handler.door.mcp.prompts.iter();
+    let (door, seat, argument) = (&handler.door, &handler.seat, &request.argument);
+    let mut found = match &request.r#ref {
+        Reference::Prompt(prompt) => of_prompt(handler, &prompt.name, argument),
+        Reference::Resource(resource) => {
+            discovery::complete(door, seat, &resource.uri, &argument.name, &argument.value)
+        }
+        _ => Vec::new(),
+    };
+    found.truncate(CompletionInfo::MAX_VALUES);
+    CompleteResult::new(CompletionInfo::new(found).unwrap_or_default())
+}
+
+fn of_prompt(handler: &Handler, name: &str, argument: &ArgumentInfo) -> Vec<String> {
     let own = match name == composed::NAME {
         true => composed::complete(&argument.name, &argument.value),
         false => Vec::new(),
     };
+    let caller = &handler.seat.caller;
+    let all = handler.door.mcp.prompts.iter();
     let all = all.flat_map(|one| one.complete(caller, name, &argument.name, &argument.value));
-    let mut found: Vec<String> = own.into_iter().chain(all).collect();
-    found.truncate(CompletionInfo::MAX_VALUES);
-    CompleteResult::new(CompletionInfo::new(found).unwrap_or_default())
+    own.into_iter().chain(all).collect()
 }

@@ -897,6 +897,26 @@ async fn discovery_tells_a_tenant_about_itself_and_nobody_else() {
 }
 
 #[tokio::test]
+async fn whatever_can_be_looked_up_is_offered_for_our_templates() {
+    let served = Served::new().await;
+    let (tenant, agent) =
+        ("haft://tools/tenant/{tenant}/available", "focal://tools/agent/{agent}/enabled");
+    for (key, uri, name, begun, expected) in [
+        (&served.agent, tenant, "tenant", "", json!(["ours"])),
+        (&served.agent, tenant, "tenant", "x", json!([])),
+        (&served.agent, agent, "agent", "he", json!(["helper"])),
+        (&served.operator, agent, "agent", "helper", json!(["helper"])),
+        (&served.agent, agent, "tenant", "", json!([])),
+        (&served.agent, "haft://tools/agent/{agent}/other", "agent", "", json!([])),
+    ] {
+        let params = json!({"ref": {"type": "ref/resource", "uri": uri},
+            "argument": {"name": name, "value": begun}});
+        let told = ask(&served, key, "completion/complete", params).await.json();
+        assert_eq!(told["result"]["completion"]["values"], expected, "{uri} {begun}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_for_look_up_only_lists_and_runs_nothing() {
     let only = |door: haft_server::Door| {
         door.with_mcp(Settings { discovery_only: true, ..Settings::default() })
