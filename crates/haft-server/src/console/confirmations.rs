@@ -336,12 +336,8 @@ pub(crate) async fn answer(
     let word = form.one("word").unwrap_or_default();
     let counts = door.visits.answer(&visitor.id, word, &id);
     if counts == Err(Unasked::Gone)
-        && visitor.who.is(Role::Approver)
-        && let Ok(one) = confirmations::one(&door, &visitor.who, &id).await
-        && let Some(said) = answered_already(&one)
+        && let Some(page) = overtaken(&door, &visitor, &id).await
     {
-        let mut page = shown(&door, &visitor, one, said).await;
-        *page.status_mut() = StatusCode::CONFLICT;
         return Ok(page);
     }
     counts.map_err(|why| match why {
@@ -352,7 +348,20 @@ pub(crate) async fn answer(
         Unasked::Gone => Problem::forbidden("this page is too old to answer on")
             .advise("load the page again, and answer what is still open"),
     })?;
-    let decided = confirmations::answered(&door, &visitor.who, &id, approve).await?;
+    let decided = match confirmations::answered(&door, &visitor.who, &id, approve).await {
+        Ok(decided) => decided,
+        Err(why) => return overtaken(&door, &visitor, &id).await.ok_or(why.into()),
+    };
     let status = decided.confirmation.status.as_str();
     Ok(Redirect::to(&format!("{HOME}/confirmations?done={status}")).into_response())
+}
+
+/// The question and its answer, where somebody was faster.
+async fn overtaken(door: &Door, visitor: &Visitor, id: &str) -> Option<Response> {
+    need(&visitor.who, Role::Approver).ok()?;
+    let one = confirmations::one(door, &visitor.who, id).await.ok()?;
+    let said = answered_already(&one)?;
+    let mut page = shown(door, visitor, one, said).await;
+    *page.status_mut() = StatusCode::CONFLICT;
+    Some(page)
 }

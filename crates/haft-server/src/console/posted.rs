@@ -23,4 +23,10 @@ impl Posted {
     pub(crate) fn filled(&self, name: &str) -> Option<&str> {
         self.one(name).filter(|value| !value.is_empty())
     }
+
+    /// Whether something was filled in in a field below a name.
+    pub(crate) fn has_below(&self, name: &str) -> bool {
+        let is_below = |own: &str| own.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.0.iter().any(|(own, value)| is_below(own) && !value.is_empty())
+    }
 }

@@ -161,7 +161,10 @@ async fn moments(door: &Door, who: &Who, session: &Session) -> Result<(Vec<Momen
     all.extend(asked.iter().map(|one| Moment {
         at_ms: one.asked_at_ms,
         turn: 0,
-        shown: html! { "Asked a person about " (page::id(&one.tool)) " " (badge(stands(one, now_ms))) },
+        shown: html! {
+            "Asked a person about " (page::id(&one.tool)) " " (badge(stands(one, now_ms))) " · "
+            a href={ (HOME) "/confirmations/" (encode(&one.id)) } { "question" }
+        },
     }));
     Ok((all, is_cut.contains(&true)))
 }

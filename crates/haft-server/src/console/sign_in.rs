@@ -58,7 +58,7 @@ pub(crate) async fn invited(Path(text): Path<String>) -> Response {
     let content = html! {
         div .card.sign-in {
             h1 { "haft" }
-            p { "This link signs you in to the console, once." }
+            p { "This link signs you in to the console, if it was not used before and is not older than 15 minutes." }
             form method="post" action={ (HOME) "/sign-in" } {
                 input type="hidden" name="link" value=(text);
                 button type="submit" autofocus { "Sign in" }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
-use haft_core::call::{Call, RawArguments};
+use haft_core::call::Call;
 use haft_core::contract::Mode;
 use haft_core::parameters::Parameter;
 use haft_core::port::Invoke as _;
@@ -48,9 +48,19 @@ pub(crate) async fn show(
 /// What came of a form.
 struct Tried<'a> {
     form: &'a Posted,
-    came: Result<Envelope, String>,
+    came: Result<Envelope, form::Wrong>,
     /// The call whose effect is on record.
     effect: Option<String>,
+}
+
+impl Tried<'_> {
+    /// What is wrong with what was filled in.
+    fn wrong(&self) -> Vec<form::Wrong> {
+        match &self.came {
+            Err(wrong) => vec![wrong.clone()],
+            Ok(envelope) => form::Wrong::of(envelope),
+        }
+    }
 }
 
 /// Calls a tool, or only decides everything. The form's own key sees to it that a form which is
@@ -67,11 +77,8 @@ pub(crate) async fn call(
     let mode = mode(&form);
     let catalog = door.runtime.catalog(&caller, mode.into());
     let found = api::tools::found(&catalog, &tool)?;
-    let arguments = match form.filled("raw") {
-        Some(text) => Ok(RawArguments::Text(text.to_owned())),
-        None => form::arguments(&found.tool.parameters, &form).map(RawArguments::Value),
-    };
-    let came = match arguments {
+    let (parameters, schema) = (&found.tool.parameters, &found.tool.contract.parameters);
+    let came = match form::said(parameters, schema, &form) {
         Err(wrong) => Err(wrong),
         Ok(arguments) => {
             let mut call = Call::new(caller, found.tool.id.clone(), arguments);
@@ -146,7 +153,7 @@ async fn shown(
         @match own.find(name) {
             Found::Tool(_) | Found::Narrowed(_) => {
                 @let connections = door.runtime.connections(&caller, &tool);
-                (calling(visitor, agent, &tool, &connections, sought, tried.as_ref().map(|tried| tried.form)))
+                (calling(visitor, (agent, &tool), &connections, sought, tried.as_ref()))
             }
             Found::Unavailable(missing) => p .nothing {
                 "You cannot: " (missing.why.in_words()) ". What would enable it: " (visible(&missing.enable)) "."
@@ -206,26 +213,33 @@ fn facts(found: &EffectiveTool) -> Markup {
 
 fn calling(
     visitor: &Visitor,
-    agent: &str,
-    tool: &Tool,
+    (agent, tool): (&str, &Tool),
     connections: &[String],
     sought: Sought<'_>,
-    filled: Option<&Posted>,
+    tried: Option<&Tried<'_>>,
 ) -> Markup {
     // The same key for the same form, another for another act.
     let key = visits::random().unwrap_or_default();
     let place = format!("{HOME}/tools/{}/{}", encode(agent), encode(&tool.id));
-    let raw = filled.and_then(|filled| filled.filled("raw"));
+    let filled = tried.map(|tried| tried.form);
+    let raw = filled.and_then(|filled| filled.filled(form::RAW));
+    let wrong = tried.map(Tried::wrong).unwrap_or_default();
+    // What is wrong is wrong with the one of them that counted.
+    let (by_field, in_raw) = match raw {
+        Some(_) => (&[][..], !wrong.is_empty()),
+        None => (&*wrong, false),
+    };
     html! {
         form .call method="post" action=(place) {
             (page::token(visitor))
             input type="hidden" name="key" value={ "console-" (key) };
-            (form::fields(&tool.parameters, &tool.contract.parameters, filled))
+            (form::fields(&tool.parameters, &tool.contract.parameters, filled, by_field))
             @if tool.contract.connection.is_some() { (connection(connections, filled)) }
             details open[raw.is_some()] {
                 summary { "Arguments as JSON instead" }
                 label for="raw" { "Arguments" }
-                textarea #raw name="raw" rows="4" spellcheck="false" { "\n" (raw.unwrap_or_default()) }
+                textarea #raw name=(form::RAW) rows="4" spellcheck="false" aria-invalid=[in_raw.then_some("true")]
+                    aria-describedby=[in_raw.then_some("why")] { "\n" (raw.unwrap_or_default()) }
             }
             div .row {
                 label for="mode" { "Mode" }
@@ -260,10 +274,11 @@ fn outcome(tried: &Tried<'_>, who: &Who) -> Markup {
     let is_dry = tried.form.one("do") != Some("call");
     let heading = if is_dry { "Dry run: nothing was done" } else { "Outcome" };
     html! {
-        section .outcome aria-labelledby="outcome" {
+        // Where a page begins with what came of it, whoever does not see that begins there, too.
+        section .outcome aria-labelledby="outcome" tabindex="-1" autofocus {
             h2 #outcome { (heading) }
             @match &tried.came {
-                Err(wrong) => p .notice.bad role="alert" { (visible(wrong)) },
+                Err(wrong) => p .notice.bad #why role="alert" { (visible(&wrong.message)) },
                 Ok(envelope) => (enveloped(envelope, is_dry, who, tried.effect.as_deref())),
             }
         }
@@ -288,7 +303,7 @@ fn enveloped(envelope: &Envelope, is_dry: bool, who: &Who, effect: Option<&str>)
         @match &envelope.result {
             Ok(data) => (page::json(data)),
             Err(error) => {
-                p .notice.bad role="alert" { (visible(&error.message)) " " (page::meaning(error.kind)) }
+                p .notice.bad #why role="alert" { (visible(&error.message)) " " (page::meaning(error.kind)) }
                 @if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
                 @if error.kind == ErrorKind::ConfirmationRequired {
                     (waits(who))

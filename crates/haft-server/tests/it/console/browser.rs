@@ -59,6 +59,7 @@ async fn a_form_calls_a_tool_and_hostile_texts_stay_text() {
     tab.fill("[id='a.0']", HOSTILE).await;
     tab.click_through("button[value=dry]").await;
     assert!(tab.text().await.contains("nothing was done"));
+    assert_eq!(tab.eval("document.activeElement.className").await, json!("outcome"));
     assert_eq!(world.runs(), 0);
     tab.click_through("button[value=call]").await;
     let text = tab.text().await;

@@ -75,6 +75,35 @@ async fn a_form_calls_a_tool_once_however_often_it_is_sent() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_a_form_is_said_at_its_field() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let place = "/console/tools/helper/shop__echo";
+    let csrf = field(&visit.get(place).await.body, "csrf");
+    // What was filled in, and the field that it is wrong with.
+    for (name, value, wrong) in [
+        ("a.1", "99", "a.1"),
+        ("a.1", "many", "a.1"),
+        ("a.0", "", "a.0"),
+        ("raw", "{\"text\": 7, \"count\": 99}", "raw"),
+    ] {
+        let mut fields = vec![("csrf", csrf.as_str()), ("do", "dry"), (name, value)];
+        if name == "a.1" {
+            fields.push(("a.0", "tea"));
+        }
+        let page = visit.post(place, &fields).await.body;
+        assert_eq!(page.matches("aria-invalid=\"true\"").count(), 1, "{name}={value}: {page}");
+        let at = page.split("aria-invalid").next().unwrap().rsplit(" id=\"").next().unwrap();
+        assert!(at.starts_with(&format!("{wrong}\"")), "{name}={value}: {at}");
+        assert!(page.contains("<section class=\"outcome\""), "{page}");
+    }
+    let both = [("csrf", &*csrf), ("do", "call"), ("a.0", "tea"), ("raw", "{\"text\": \"milk\"}")];
+    let page = visit.post(place, &both).await.body;
+    assert!(page.contains("say different things"), "{page}");
+    assert_eq!(world.runs(), 0);
+}
+
+#[tokio::test]
 async fn hostile_texts_stay_text_on_every_page() {
     let world = World::new().await;
     let session =
@@ -203,10 +232,14 @@ async fn a_session_shows_what_happened_in_it() {
     let id = session["id"].as_str().unwrap();
     let call = json!({"tool": "book", "session": id, "arguments": {"text": "a table"}});
     world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    let call = json!({"tool": "pay", "session": id, "arguments": {"text": "tea"}});
+    let asked = world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    let question = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap();
     let visit = world.signed_in(&world.admin).await;
     assert!(visit.get("/console/sessions").await.body.contains(id));
     let page = visit.get(&format!("/console/sessions/{id}")).await.body;
     assert!(page.contains("Called") && page.contains("Side effect of"), "{page}");
+    assert!(page.contains(&format!("/console/confirmations/{question}\"")), "{page}");
     assert_eq!(visit.get("/console/sessions/ses_none").await.status, 404);
 }
 

@@ -74,6 +74,7 @@ async fn a_link_signs_in_once_and_only_by_its_button() {
         assert_eq!((page.status, page.header("set-cookie")), (200, None), "looking is not using");
     }
     let page = stranger.get(&link).await;
+    assert!(page.body.contains("if it was not used before and is not older than 15 minutes"));
     let text = field(&page.body, "link");
     let reply = stranger.post("/console/sign-in", &[("link", &text)]).await;
     assert_eq!((reply.status, reply.header("location")), (303, Some("/console")));
@@ -229,4 +230,26 @@ async fn live_events_end_with_their_visit_and_no_other_does() {
     let mut heard = [0; 16];
     ours.read_exact(&mut heard).await.unwrap();
     assert!(!heard.ends_with(b"0\r\n\r\n"), "{heard:?}");
+}
+
+#[tokio::test]
+async fn of_two_who_answer_at_once_the_second_is_told_who_was_first() {
+    let world = World::new().await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let (first, second) =
+        (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
+    let open = [first.get(&place).await.body, second.get(&place).await.body];
+    later(2).await;
+    for ((visit, page), (status, answer)) in
+        [&first, &second].into_iter().zip(&open).zip([(303, "deny"), (409, "approve")])
+    {
+        let (csrf, word) = (field(page, "csrf"), field(page, "word"));
+        let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", answer)];
+        let reply = visit.post(&place, &fields).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+        let is_told = reply.body.contains("answered already, by user:ben: denied");
+        assert_eq!(is_told, status == 409, "{reply:?}");
+    }
 }
