@@ -207,5 +207,23 @@ pub fn parse_bytes(bytes: &[u8], limits: Limits) -> Result<Value, Errors> {
     }
 }
 
+/// Reads one JSON text as far as its grammar lets it, and tells what is wrong with its keys and numbers beside it.
+/// Of a key that comes twice the value holds the first, for a number that is refused a zero: whoever uses it
+/// must not need what is told of.
+///
+/// ```
+/// use haft_adm::strict::{Limits, parse_with_faults};
+///
+/// let (value, faults) = parse_with_faults("{\"a\": 1, \"b\": 1e400}", Limits::default());
+/// assert_eq!(value.unwrap()["a"], 1);
+/// assert_eq!(faults.unwrap().iter().next().unwrap().pointer, "/b");
+/// ```
+pub fn parse_with_faults(text: &str, limits: Limits) -> (Option<Value>, Option<Errors>) {
+    let mut report = Report::default();
+    let read = document::read(text, limits, &mut report);
+    let faults = report.finish(read.as_ref().map(drop).map_err(|reported| *reported)).err();
+    (read.ok(), faults)
+}
+
 pub(crate) use document::read;
 pub(crate) use number::EXACT_BELOW;

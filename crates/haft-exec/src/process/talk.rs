@@ -1,8 +1,9 @@
 //! One call, in lines of JSON.
 
-use haft_adm::strict;
+use haft_adm::{Errors, strict};
 use haft_core::contract::Capability;
 use haft_core::port::{Ended, Job};
+use haft_core::{ErrorKind, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -45,7 +46,7 @@ pub(super) async fn hold(
     worker.calls = id;
     worker.begin(&line, end).await?;
     for _ in 0..=settings.asks {
-        let (line, whole) = read(&worker.read().await?, settings.line_bytes)?;
+        let Read { line, whole, fault } = read(&worker.read().await?, settings.line_bytes)?;
         match (line.call, line.id) {
             (Some(call), Some(found)) if found == id => {
                 let answer = told(job, id, &call, line.seq, line.args).await;
@@ -62,7 +63,10 @@ pub(super) async fn hold(
                 );
             }
             (None, Some(found)) if found == id => {
-                return Ok(answered(whole, Speaker::Program));
+                return Ok(match fault.filter(|_| whole.get("ok") == Some(&Value::Bool(true))) {
+                    Some(why) => unusable(&why),
+                    None => answered(whole, Speaker::Program),
+                });
             }
             (None, _) => return Err("it answered another call than it was asked".to_owned()),
         }
@@ -70,19 +74,48 @@ pub(super) async fn hold(
     Err(format!("it used its capabilities more than {} times", settings.asks))
 }
 
-/// A line, and all that it holds. One that says something twice may mean either.
-fn read(text: &[u8], most: usize) -> Result<(Line, Value), String> {
+/// A line that was read.
+struct Read {
+    line: Line,
+    /// All that it holds.
+    whole: Value,
+    /// What is wrong with the data of an answer.
+    fault: Option<String>,
+}
+
+/// Reads a line. One that says something twice may mean either; what is wrong inside of an answer's data leaves no
+/// doubt that it is one.
+fn read(text: &[u8], most: usize) -> Result<Read, String> {
     let other = |why: String| {
         let why = visible(&shortened(&why, MAX_TEXT));
         format!("it wrote a line that is not the protocol's: {why}")
     };
     let limits = strict::Limits::default().with_bytes(most);
-    let value = strict::parse_bytes(text, limits).map_err(|errors| {
-        // There may be thousands.
-        other(errors.iter().next().map(ToString::to_string).unwrap_or_default())
-    })?;
-    let line = Line::deserialize(&value).map_err(|why| other(why.to_string()))?;
-    Ok((line, value))
+    let text = std::str::from_utf8(text).map_err(|why| other(why.to_string()))?;
+    let (whole, faults) = strict::parse_with_faults(text, limits);
+    // There may be thousands.
+    let first = |all: &Errors| all.iter().next().map(ToString::to_string).unwrap_or_default();
+    let fault = faults.as_ref().map(first);
+    let Some(whole) = whole.filter(|_| faults.as_ref().is_none_or(is_in_data)) else {
+        return Err(other(fault.unwrap_or_default()));
+    };
+    let line = Line::deserialize(&whole).map_err(|why| other(why.to_string()))?;
+    match (&line.call, fault) {
+        (Some(_), Some(why)) => Err(other(why)),
+        (_, fault) => Ok(Read { line, whole, fault }),
+    }
+}
+
+fn is_in_data(faults: &Errors) -> bool {
+    let inside = |pointer: &str| pointer == "/data" || pointer.starts_with("/data/");
+    faults.omitted() == 0 && faults.iter().all(|fault| inside(&fault.pointer))
+}
+
+/// The end of a program that says that it is done, with an answer that can be read in two ways or not be kept.
+fn unusable(why: &str) -> Ended {
+    let why = visible(&shortened(why, MAX_TEXT));
+    let message = "the tool was carried out, and its answer cannot be read";
+    Ended::Unusable(ToolError::new(ErrorKind::InvalidOutput, message).caused_by(why))
 }
 
 fn asked(job: &Job, id: u64, end: Instant) -> Value {
@@ -108,10 +141,7 @@ async fn told(job: &Job, id: u64, call: &str, seq: Option<u64>, arguments: Value
     let known = Capability::ALL.into_iter().find(|one| one.as_str() == name || one.in_js() == name);
     let answer = match known {
         Some(capability) => job.host.call(capability, method, arguments).await,
-        None => Err(haft_core::ToolError::new(
-            haft_core::ErrorKind::Internal,
-            "there is no such capability",
-        )),
+        None => Err(ToolError::new(ErrorKind::Internal, "there is no such capability")),
     };
     match answer {
         Ok(value) => json!({ "id": id, "seq": seq, "ok": true, "value": value }),

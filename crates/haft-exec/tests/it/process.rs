@@ -263,10 +263,10 @@ async fn an_answer_that_says_something_twice_says_nothing() {
     for answer in [
         r#"{"id": 1, "ok": false, "ok": true, "data": 1}"#,
         r#"{"ok":true,"id":1,"data":1,"ok":false,"error":{"kind":"permanent"}}"#,
-        r#"{"id": 1, "ok": true, "data": 1, "d\u0061ta": 2}"#,
-        r#"{"id": 1, "ok": true, "data": {"a": 1, "a": 2}}"#,
         r#"{"id": 1, "id": 1, "ok": true, "data": 1}"#,
-        r#"{"id": 1, "ok": true, "data": 18446744073709551616}"#,
+        r#"{"id": 1, "ok": true, "data": {"a": 1, "a": 2}, "ok": true}"#,
+        r#"{"id": 1, "ok": true, "call": "clock.now", "data": {"a": 1, "a": 2}}"#,
+        r#"{"id": 1, "ok": true, "data": {"a": 1, "a": 2}"#,
     ] {
         let source = format!("#!/bin/sh\nread line\ncat <<'END'\n{answer}\nEND\nread line\n");
         let bench = Bench::of(&source, |_| {});
@@ -274,6 +274,32 @@ async fn an_answer_that_says_something_twice_says_nothing() {
         assert_eq!((how, error.kind), ("lost", ErrorKind::Internal), "{answer}");
         let source = error.source.clone().unwrap();
         assert!(source.contains("a line that is not the protocol's"), "{source}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_with_data_that_cannot_be_read_says_that_it_is_done() {
+    for (answer, how, kind) in [
+        (r#""ok": true, "data": 1, "d\u0061ta": 2"#, "unusable", ErrorKind::InvalidOutput),
+        (r#""ok": true, "data": {"a": 1, "a": 2}"#, "unusable", ErrorKind::InvalidOutput),
+        (
+            r#""ok": true, "data": {"wei": 18446744073709551616}"#,
+            "unusable",
+            ErrorKind::InvalidOutput,
+        ),
+        (r#""ok": true, "data": 0.3333333333333333333333"#, "unusable", ErrorKind::InvalidOutput),
+        (
+            r#""ok": false, "data": 1e400, "error": {"kind": "permanent"}"#,
+            "failed",
+            ErrorKind::Permanent,
+        ),
+    ] {
+        let line = format!("{{\"id\": 1, {answer}}}");
+        let source = format!("#!/bin/sh\nread line\ncat <<'END'\n{line}\nEND\nread line\n");
+        let bench = Bench::of(&source, |_| {});
+        let (ended, error) = error(bench.call(json!({})).await);
+        assert_eq!((ended, error.kind), (how, kind), "{answer}: {error:?}");
+        assert!(how == "failed" || error.source.as_ref().unwrap().contains("/data"), "{answer}");
     }
 }
 
