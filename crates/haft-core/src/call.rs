@@ -243,8 +243,6 @@ pub struct Call {
     pub key: Option<String>,
     /// What the key was given to.
     pub keyed: Keyed,
-    /// The key that an earlier version would have given it: what was begun under that counts.
-    pub key_before: Option<String>,
     /// Which of several deliberate repetitions this is; the first is 1.
     pub occurrence: u32,
     /// What the request has asked for so far, where it makes several calls.
@@ -419,7 +417,6 @@ impl Call {
             mode: Mode::Text,
             key: None,
             keyed: Keyed::Call,
-            key_before: None,
             occurrence: 1,
             asked: None,
             together: None,

@@ -117,11 +117,11 @@ pub struct Claim {
     /// Tenant, tool, connection and arguments, whatever the key: while one such act has an unknown
     /// outcome, another is not begun.
     pub act: Digest,
-    /// The same as earlier versions of haft wrote it: what they left open counts too.
-    pub acts_before: Vec<Digest>,
     /// Tenant, tool, connection and all that the tool gets, whatever its contract says that an act goes by.
     /// What was begun under another contract is found by it.
     pub deed: Digest,
+    /// The same without the connection: what was begun while the contract used none counts, too.
+    pub deed_unconnected: Option<Digest>,
     /// After so long without an outcome nobody waits for it any more. For liveness, never for
     /// safety.
     pub lease_ms: u64,
@@ -132,8 +132,6 @@ pub struct Claim {
     pub keep: Keep,
     /// The approval that is spent in the same step.
     pub confirmation: Option<Spend>,
-    /// What does no harm twice does none only under one key, by which its provider knows it.
-    pub relies_on_its_key: bool,
     /// Run although a similar act has an unknown outcome.
     pub despite_similar: bool,
     /// The place in its session that the call was given: what is begun has it still, in the same step.
@@ -152,7 +150,7 @@ pub struct OtherKey {
 }
 
 /// What a claim will look for: enough to tell whether it would begin anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sought {
     /// The key.
     pub key: Digest,
@@ -162,8 +160,47 @@ pub struct Sought {
     pub fingerprint: Digest,
     /// The class that the contract gives it now.
     pub policy: SideEffectPolicy,
+    /// What would be attempted.
+    pub attempt: Attempted,
+}
+
+/// What an attempt asks for, and by which means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempted {
+    /// The tool's digest: exactly which contract and handler.
+    pub tool_digest: Digest,
+    /// The effective arguments.
+    pub arguments: Value,
+    /// The connection.
+    pub connection: Option<String>,
+    /// When that was made.
+    pub account_made_ms: Option<i64>,
     /// For how long after the first attempt in doubt another does no harm.
     pub again_within_ms: u64,
+}
+
+impl Attempted {
+    /// What a claim is for.
+    #[must_use]
+    pub fn of(claim: &Claim) -> Self {
+        let effect = &claim.effect;
+        Self {
+            tool_digest: effect.tool_digest.clone(),
+            arguments: effect.arguments.clone(),
+            connection: effect.connection.clone(),
+            account_made_ms: effect.account_made_ms,
+            again_within_ms: claim.again_within_ms,
+        }
+    }
+
+    /// Whether it asks for what an earlier attempt has asked for, as that one did.
+    #[must_use]
+    pub fn repeats(&self, effect: &Effect) -> bool {
+        self.tool_digest == effect.tool_digest
+            && self.arguments == effect.arguments
+            && self.connection == effect.connection
+            && self.account_made_ms == effect.account_made_ms
+    }
 }
 
 /// A call's place in the session of its effect.
@@ -173,8 +210,11 @@ pub struct Place {
     pub name: Option<String>,
     /// The turn that it is of.
     pub turn: u64,
-    /// What the session's revision was: while it is, nothing has changed.
-    pub revision: u64,
+    /// What the session's revision was: while it is, nothing has changed. Of a session that has ended it is none, and
+    /// its call has no place in it.
+    pub revision: Option<u64>,
+    /// Without its place not even what was begun before is begun again.
+    pub binds_attempts: bool,
 }
 
 impl Place {
@@ -254,6 +294,9 @@ pub struct Effect {
     /// The connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// When that was made, where its tool uses one: another that was made under the same name is another account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_made_ms: Option<i64>,
     /// The call whose handler asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
@@ -264,6 +307,9 @@ pub struct Effect {
     /// The effect that this one undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensates: Option<String>,
+    /// It does no harm twice only under one key, by which its provider knows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relies_on_its_key: bool,
     /// When it was first asked for, where an earlier attempt under the same key may have happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_at_ms: Option<i64>,

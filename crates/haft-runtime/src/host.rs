@@ -5,7 +5,6 @@ mod client;
 mod nested;
 mod told;
 
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -19,6 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::nested::Places;
 use crate::path;
 use crate::redact::{Confided, Leased};
 use crate::runtime::Inner;
@@ -39,6 +39,11 @@ fn says_done(kind: ErrorKind) -> bool {
             | ErrorKind::InvalidOutput
             | ErrorKind::RedactionFailed
     )
+}
+
+/// Whether what writes has certainly done nothing.
+fn did_nothing(answer: &Result<Value, ToolError>) -> bool {
+    answer.as_ref().is_err_and(|error| !says_done(error.kind) && !error.partial_side_effects)
 }
 
 fn over() -> ToolError {
@@ -63,8 +68,8 @@ pub(crate) struct Bound {
     /// What the call's effect is on record under: keys of nested calls are made from it.
     key: Option<Digest>,
     calls: AtomicU32,
-    /// How often each tool was called with which arguments.
-    nested: Mutex<HashMap<Digest, u32>>,
+    /// Which of several equal calls of other tools each is.
+    nested: Places,
     wrote: AtomicBool,
     done: AtomicBool,
     /// What the path said to the handler, in words that only the path may use.
@@ -98,7 +103,7 @@ impl Bound {
             end: None,
             key,
             calls: AtomicU32::new(0),
-            nested: Mutex::default(),
+            nested: Places::default(),
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
@@ -149,11 +154,7 @@ impl Bound {
 
     /// What a request that writes came to.
     fn written(&self, answer: &Result<Value, ToolError>) {
-        let undone = answer
-            .as_ref()
-            .err()
-            .is_some_and(|error| !says_done(error.kind) && !error.partial_side_effects);
-        if !undone {
+        if !did_nothing(answer) {
             self.done.store(true, Ordering::SeqCst);
         }
     }

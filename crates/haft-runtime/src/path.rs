@@ -115,7 +115,7 @@ async fn carry_out(
         Err(end) => return Box::pin(publish::not_run(inner, trip, &joined, end)).await,
     };
     // After the claim, which has looked once more whether the rules still let it run.
-    let place = recall::place(inner, &joined);
+    let place = recall::place(inner, &joined).await;
     if let Some(answer) = place.as_ref().and_then(|place| place.answer(inner)) {
         return Box::pin(publish::not_run(inner, trip, &joined, answer)).await;
     }
@@ -123,7 +123,7 @@ async fn carry_out(
     publish::started(inner, &trip, &joined);
     trip.at(Stage::Execute);
     // Whoever asked and is gone before anything was done wanted nothing.
-    let unwanted = caller.is_gone() && ticket.is_effect() && !ticket.is_followed();
+    let unwanted = caller.is_gone() && ticket.is_untouched() && !ticket.is_followed();
     let ended = match unwanted {
         true => execute::called_off(),
         false => execute::run(inner, &mut trip, &joined, &ticket).await,

@@ -17,14 +17,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use haft_core::connection::Account;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::port::{
     Boxed, Broker, Connections, Decide, Execute, Invoke, Observe, Provide, Publish, Store,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::{Call, Caller, Envelope, ErrorKind, Registry, Tool, ToolError};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub use builder::{BuildError, Builder};
 pub use config::ToolState;
@@ -91,6 +94,8 @@ pub(crate) struct Inner {
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
     pub(crate) eras: Eras,
+    /// When it was last asked, by whoever waits for another process, whether that is there still.
+    asked_after: Mutex<Option<Instant>>,
 }
 
 impl Inner {
@@ -100,6 +105,17 @@ impl Inner {
 
     fn secrets(&self) -> arc_swap::Guard<Arc<Secrets>> {
         self.secrets.load()
+    }
+
+    /// What is known of a tenant's connection.
+    pub(crate) async fn account(&self, tenant: &str, connection: &str) -> Option<Account> {
+        let all = self.office.connections()?.accounts(tenant).await.ok()?;
+        all.into_iter().find(|one| one.id == connection)
+    }
+
+    /// When a tenant's connection was made: another one of its name may be another account.
+    pub(crate) async fn account_made_ms(&self, tenant: &str, connection: &str) -> Option<i64> {
+        self.account(tenant, connection).await.map(|account| account.made_ms)
     }
 
     /// The registry of a version, or the current one, with what the tenant has beside it.

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use haft_core::connection::{Credentials, Origin};
 use haft_core::port::{
-    Broker as _, Connections as _, Expect, Invoke as _, Journal as _, StoreError, Want,
+    Broker as _, Connections as _, Expect, Invoke as _, Journal as _, Store as _, StoreError, Want,
 };
 use haft_core::registry::Implementation;
 use haft_core::secret::SecretText;
 use haft_core::{Call, Caller, ErrorKind, Principal};
 use haft_exec::{Broker, Executors, Http};
+use haft_runtime::effects::{UndoTarget, UndoneStatus};
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Accounts, Vault};
 use serde_json::json;
@@ -460,4 +461,37 @@ async fn a_record_is_bound_to_its_account() {
     world.tamper(r#""hosts":[]"#, r#""hosts":["evil.example"]"#);
     let touched = world.vault.open("acme", "work").await;
     assert!(matches!(touched, Err(StoreError::Tampered(_))));
+}
+
+/// Another connection that was made under the name of the one that it went through may be another account.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_went_to_one_account_is_not_asked_sent_again_or_taken_back_at_another() {
+    let server = Server::new(|n, _| match n {
+        // In text mode it is sent once more by itself.
+        1 | 2 => says("502 Bad", "{}"),
+        _ => says("200 OK", r#"{"found": false}"#),
+    })
+    .await;
+    let world = World::told(&server.url("/x")).await;
+    let secret = |text: &str| Credentials::Bearer(SecretText::new(text));
+    world.add("acme", "work", secret(SECRET)).await;
+    let done = world.call("work", "done").await.meta.record_id;
+    let lost = world.call("work", "lost").await;
+    assert_eq!(lost.result.unwrap_err().kind, ErrorKind::UnknownOutcome);
+    world.vault.remove("acme", "work", &Principal::user("ann")).await.unwrap();
+    let then = world.store.now_ms();
+    while world.store.now_ms() == then {
+        tokio::task::yield_now().await;
+    }
+    world.add("acme", "work", secret("another-account-0123456789")).await;
+    let asked = server.seen().len();
+    let again = world.call("work", "lost").await;
+    assert_eq!(again.result.unwrap_err().kind, ErrorKind::UnknownOutcome);
+    let operator = Caller { actor: Principal::user("ann"), ..Caller::agent("acme", "bot") };
+    let probed = world.runtime.probe(&operator, &lost.meta.record_id).await.unwrap_err();
+    assert!(probed.message.contains("made anew"), "{probed:?}");
+    let undone = world.runtime.undo(&operator, &UndoTarget::Call(done.to_string())).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::CannotBeUndone, "{undone:?}");
+    assert!(undone[0].message.contains("made anew"), "{undone:?}");
+    assert_eq!(server.seen().len(), asked, "nobody has asked the other account");
 }

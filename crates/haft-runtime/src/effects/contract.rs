@@ -34,6 +34,15 @@ impl Runtime {
         self.written(effect).await
     }
 
+    /// Why nothing is done about an effect by the connection that it went through: another may have its name by now.
+    pub(super) async fn elsewhere(&self, effect: &Effect) -> Option<String> {
+        let (connection, then) = (effect.connection.as_deref()?, effect.account_made_ms?);
+        let now = self.inner.account_made_ms(&effect.tenant, connection).await?;
+        (now != then).then(|| {
+            format!("its connection `{connection}` was made anew since, and may be another account")
+        })
+    }
+
     /// The tool out of an earlier version of its definition.
     async fn written(&self, effect: &Effect) -> Option<Tool> {
         let (tenant, id) = (&effect.tenant, &effect.tool);

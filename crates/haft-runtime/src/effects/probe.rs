@@ -94,6 +94,9 @@ impl Runtime {
         let Some(probe) = probe else {
             return none(format!("`{}` declares no probe", record.effect.tool));
         };
+        if let Some(why) = self.elsewhere(&record.effect).await {
+            return none(why);
+        }
         let arguments = arguments::fill(&probe.arguments, &record)
             .map_err(|why| ToolError::new(ErrorKind::Permanent, why))?;
         // In the name of whoever asks, for the agent whose effect it is.

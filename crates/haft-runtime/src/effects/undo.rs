@@ -177,6 +177,9 @@ impl Runtime {
         let Some(compensation) = compensation else {
             return (UndoneStatus::CannotBeUndone, "its tool declares no compensation".into());
         };
+        if let Some(why) = self.elsewhere(&effect.effect).await {
+            return (UndoneStatus::CannotBeUndone, why);
+        }
         let arguments = match arguments::fill(&compensation.arguments, &effect) {
             Ok(arguments) => arguments,
             Err(why) => return (UndoneStatus::CannotBeUndone, why),

@@ -1,13 +1,15 @@
 //! Tools that call tools: through the same path, with a key of their own.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use haft_core::call::{Keyed, RawArguments, Within};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::{Call, Digest, Envelope, ErrorKind, ToolError};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::Bound;
+use super::{Bound, did_nothing};
 use crate::path::{self, UNDONE};
 use crate::runtime::Inner;
 use crate::shelf::Loaded;
@@ -35,7 +37,7 @@ impl Bound {
         arguments: Value,
     ) -> Result<Value, ToolError> {
         let scope = &self.scope;
-        let key = self.key.as_ref().map(|parent| self.place(parent, tool, &arguments));
+        let place = self.key.as_ref().map(|parent| self.nested.take(act(parent, tool, &arguments)));
         let mut call = Call::new(scope.caller.clone(), tool, arguments);
         call.mode = scope.mode;
         call.session.clone_from(&scope.session.id);
@@ -45,7 +47,7 @@ impl Bound {
         let turn = scope.session.turn;
         call.within = Some(Within { call: scope.call.clone(), key: self.key.clone(), turn });
         call.only.clone_from(&scope.only);
-        (call.key, call.keyed) = (key, Keyed::Own);
+        (call.key, call.keyed) = (place.as_ref().map(Place::key), Keyed::Own);
         call.purpose = self.purpose;
         let named = inner.named(&call, &scope.session.registry_version);
         let writes = named.as_ref().is_some_and(|tool| tool.writes);
@@ -66,6 +68,9 @@ impl Bound {
         if writes {
             self.written(&envelope.result);
         }
+        if let Some(place) = place.filter(|_| did_nothing(&envelope.result)) {
+            self.nested.leave(&place);
+        }
         if is_undone(&envelope) {
             return Err(undone(tool));
         }
@@ -80,14 +85,43 @@ impl Bound {
             confided.words(tool.hidden_words(arguments));
         }
     }
+}
 
-    /// The key of a nested call: the same for the same call of the same handler, in whatever order
-    /// its branches run, so a handler that is run again repeats nothing.
-    fn place(&self, parent: &Digest, tool: &str, arguments: &Value) -> String {
-        let act = Digest::of_json(&json!([path::by_key(parent), tool, arguments]));
-        let mut made = self.nested.lock();
-        let times = made.entry(act.clone()).or_default();
-        *times += 1;
-        format!("nested-{}-{times}", act.hex())
+/// What a nested call does: the same for the same call of the same handler, in whatever order its branches run.
+fn act(parent: &Digest, tool: &str, arguments: &Value) -> Digest {
+    Digest::of_json(&json!([path::by_key(parent), tool, arguments]))
+}
+
+/// Which of several equal calls of one handler a call is. Keys are made of it, so that a handler that is run again
+/// repeats nothing.
+pub(super) struct Place {
+    act: Digest,
+    nth: u32,
+}
+
+impl Place {
+    fn key(&self) -> String {
+        format!("nested-{}-{}", self.act.hex(), self.nth)
+    }
+}
+
+/// The places that are taken. A call that did nothing leaves its own to the next one that is equal: a handler that
+/// tries until it succeeds has done it once, in the same place each time it is run.
+#[derive(Default)]
+pub(super) struct Places(Mutex<HashMap<Digest, BTreeSet<u32>>>);
+
+impl Places {
+    fn take(&self, act: Digest) -> Place {
+        let mut all = self.0.lock();
+        let taken = all.entry(act.clone()).or_default();
+        let nth = (1..).find(|nth| !taken.contains(nth)).unwrap_or(u32::MAX);
+        taken.insert(nth);
+        Place { act, nth }
+    }
+
+    fn leave(&self, place: &Place) {
+        if let Some(taken) = self.0.lock().get_mut(&place.act) {
+            taken.remove(&place.nth);
+        }
     }
 }

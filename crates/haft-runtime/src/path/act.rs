@@ -20,10 +20,10 @@ use crate::arguments::dotted;
 use crate::redact::is_hidden;
 
 /// The act of a call, by which the ledger finds it.
-pub(super) fn of(call: &Authorized, account: Option<&str>) -> Digest {
+pub(super) fn of(call: &Authorized) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
     let gist = gist(&tool.contract, &counted(call));
-    Digest::of_json(&(tenant, &tool.id, account, gist))
+    Digest::of_json(&(tenant, &tool.id, call.account(), gist))
 }
 
 /// The same by all that the tool gets. What an act goes by, and what is left out of it as a default, is the
@@ -32,14 +32,6 @@ pub(super) fn deed(call: &Authorized, account: Option<&str>) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
     let all = canonical(&plain(call.effective()));
     Digest::of_json(&(tenant, tool, account, all))
-}
-
-/// What the version before wrote of a call that has none of the declared fields: all of them were one act.
-pub(super) fn without_fields(call: &Authorized, account: Option<&str>) -> Option<Digest> {
-    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
-    tool.contract.idempotency_key_fields.as_ref()?;
-    let none = declared(&tool.contract, call.effective()).is_none();
-    none.then(|| Digest::of_json(&(tenant, &tool.id, account, "{}")))
 }
 
 /// What was asked for, so that a clamp that has changed since, or that only one mode has, makes no other

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_core::call::RawArguments;
-use haft_core::contract::Compensation;
+use haft_core::contract::{Capability, Compensation, SideEffectPolicy};
 use haft_core::ledger::{
-    After, Claim, Claimed, Effect, EffectRecord, Keep, OtherKey, Spend, State, Ticket, Unspendable,
+    After, Claim, Claimed, Effect, EffectRecord, Keep, Spend, State, Ticket, Unspendable,
 };
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
@@ -35,9 +35,9 @@ struct Entry {
 }
 
 impl Granted {
-    /// Whether the ledger has it.
-    pub(crate) fn is_effect(&self) -> bool {
-        self.0.is_some()
+    /// Whether it is an effect of which nothing can have been done yet, by no earlier attempt either.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.ticket().is_some_and(|ticket| !ticket.in_doubt)
     }
 
     /// How long ago it was recorded.
@@ -177,13 +177,7 @@ async fn claimed(
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
-    let other = match key.other(inner).await {
-        Ok(other) => other,
-        Err(error) => {
-            return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await.into());
-        }
-    };
-    let claim = record(inner, trip, joined, key, other.clone());
+    let claim = record(inner, trip, joined, key);
     let lease = Duration::from_millis(claim.lease_ms);
     let grant = |ticket: Ticket| {
         let leading = inner.running.lead(&ticket.key, &ticket.call);
@@ -191,9 +185,7 @@ async fn claimed(
     };
     let claimed = match inner.store.claim(claim).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
-        Err(StoreError::InDoubt(_)) => {
-            inner.store.claim(record(inner, trip, joined, key, other)).await
-        }
+        Err(StoreError::InDoubt(_)) => inner.store.claim(record(inner, trip, joined, key)).await,
         answer => answer,
     };
     match claimed {
@@ -221,7 +213,10 @@ async fn claimed(
             .suggest("send a new key for a new call"),
         )
         .into()),
-        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record)).into()),
+        Ok(Claimed::Unknown(record)) => {
+            trip.warnings.extend(replay::otherwise(&record, joined.effective()));
+            Err(refused(replay::earlier(&record)).into())
+        }
         Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record)).into()),
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why)).into()),
         Ok(Claimed::Displaced) => Err(refused(gate::superseded()).into()),
@@ -333,28 +328,21 @@ async fn still_allowed(
     }
 }
 
-fn record(
-    inner: &Inner,
-    trip: &Trip,
-    joined: &Joined,
-    key: &Key,
-    other: Option<OtherKey>,
-) -> Claim {
+fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
     let call = joined.call();
     let tool = &joined.tool.tool;
     let lease = execute::longest(inner, joined).saturating_add(inner.settings.lease_grace);
     Claim {
         key: key.digest.clone(),
-        other,
+        other: key.other.clone(),
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
-        acts_before: key.acts_before.clone(),
         deed: key.deed.clone(),
+        deed_unconnected: key.deed_unconnected.clone(),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),
         keep: keep(inner, joined),
         confirmation: joined.spend.as_deref().cloned(),
-        relies_on_its_key: tool.contract.relies_on_its_key(),
         despite_similar: call.overrule.similar_unknown,
         place: joined.place.clone(),
         effect: Effect {
@@ -375,9 +363,11 @@ fn record(
             arguments: Value::clone(joined.effective()),
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
+            account_made_ms: key.account_made_ms,
             within: call.within.as_ref().map(|within| within.call.to_string()),
             part_of: call.within.as_ref().and_then(|within| within.key.clone()),
             compensates: call.compensates.clone(),
+            relies_on_its_key: tool.contract.relies_on_its_key(),
             first_at_ms: None,
             provider_key: Some(provider_key(&key.digest, &trip.id)),
             after: Some(After::of(tool)),
@@ -386,10 +376,16 @@ fn record(
 }
 
 /// How long it is kept. An answer that its compensation is made from is kept as long as the key, or it could
-/// not be undone any more.
+/// not be undone any more; and a key as long as those of what its handler does through other tools, which are made of
+/// it: its next life would meet them.
 fn keep(inner: &Inner, joined: &Joined) -> Keep {
-    let keep = inner.settings.keep(joined.class());
-    match joined.tool.tool.contract.compensation.as_ref().is_some_and(Compensation::reads_result) {
+    let contract = &joined.tool.tool.contract;
+    let class = match contract.capabilities.contains(&Capability::CallTool) {
+        true => joined.class().max(SideEffectPolicy::Compensatable),
+        false => joined.class(),
+    };
+    let keep = inner.settings.keep(class);
+    match contract.compensation.as_ref().is_some_and(Compensation::reads_result) {
         true => Keep { result_ms: keep.key_ms, ..keep },
         false => keep,
     }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
-use haft_core::ledger::{Spend, State};
+use haft_core::ledger::{EffectRecord, Spend, State};
 use haft_core::port::{Asking, ConfirmationFilter, Put, StoreError, Verdict};
 use haft_core::record::{Confirmation, ConfirmationStatus, EventKind, Stage};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
@@ -54,10 +54,7 @@ pub(crate) async fn require(
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
     let key = match Key::of(inner, &authorized)? {
-        Some(key) => {
-            let begun = key.where_begun(inner).await;
-            Some(Box::new(begun.map_err(|error| Refusal::at(Stage::Confirm, unreadable(&error)))?))
-        }
+        Some(key) => Some(Box::new(key.of_account(inner, &authorized).await)),
         None => None,
     };
     if gate::is_over(&authorized) {
@@ -95,7 +92,8 @@ async fn declined(
         None => false,
     };
     if !repeats {
-        return Err(at(said_no()));
+        let earlier = in_doubt(inner, key.as_deref()).await.map_err(at)?;
+        return Err(at(after(earlier.as_deref(), said_no())));
     }
     let spend = Spend { id: String::new(), binding: binding(inner, &call), turn: trip.turn };
     Ok(Approved { authorized: call, spend: Some(Box::new(spend)), key })
@@ -157,8 +155,10 @@ async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> Result<bool
     let Some(record) = key.entry(inner).await? else { return Ok(false) };
     Ok(match record.state {
         State::Failed | State::NotHappened => false,
-        // What does no harm twice is begun again, and that needs an approval of its own.
-        State::Started | State::Unknown if call.class() == SideEffectPolicy::Idempotent => {
+        // What does no harm twice is begun again while its session goes on, and that needs an approval of its own.
+        State::Started | State::Unknown
+            if call.class() == SideEffectPolicy::Idempotent && !gate::is_over(call) =>
+        {
             inner.running.has(&record.key)
         }
         State::Started
@@ -197,6 +197,10 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
         "tenant": &*caller.tenant,
         "tool": call.tool.tool.digest,
     });
+    // What its handler calls is approved with it, as it is now.
+    if let (Some(registry), Some(bound)) = (&call.calls_of, bound.as_object_mut()) {
+        bound.insert("calls".to_owned(), json!(**registry));
+    }
     // Who approves that something is undone approves nothing that an agent asks for by itself.
     if call.call.purpose.is_after_the_fact()
         && let Some(bound) = bound.as_object_mut()
@@ -241,25 +245,57 @@ async fn standing(
     binding: Digest,
 ) -> Result<Option<String>, Refusal> {
     let at = |error| Refusal::at(Stage::Confirm, error);
-    let asked = put(inner, trip, call, key, binding).await.map_err(at)?;
+    let earlier = in_doubt(inner, key).await.map_err(at)?;
+    let asked = put(inner, trip, call, key, (binding, earlier.as_deref())).await.map_err(at)?;
     let Some(asked) = asked else { return Ok(None) };
     match asked.status {
         ConfirmationStatus::Approved => Ok(Some(asked.id)),
-        ConfirmationStatus::Denied => Err(at(said_no())),
-        ConfirmationStatus::Pending | ConfirmationStatus::Spent => Err(at(waits(&asked))),
+        ConfirmationStatus::Denied => Err(at(after(earlier.as_deref(), said_no()))),
+        ConfirmationStatus::Pending | ConfirmationStatus::Spent => {
+            Err(at(after(earlier.as_deref(), waits(&asked))))
+        }
     }
+}
+
+/// The call that was begun before under the key and may have been carried out, where nobody knows. What does no harm
+/// twice may be begun again all the same, and whoever is asked about that has to know.
+async fn in_doubt(inner: &Inner, key: Option<&Key>) -> Result<Option<String>, ToolError> {
+    let Some(key) = key else { return Ok(None) };
+    let record = key.entry(inner).await.map_err(|error| unreadable(&error))?;
+    let doubtful = |record: &EffectRecord| {
+        key.fits(record) && matches!(record.state, State::Started | State::Unknown)
+    };
+    Ok(record.filter(doubtful).map(|record| record.effect.call))
+}
+
+/// Why a call is not begun now, where an earlier one under its key may have been carried out.
+fn after(earlier: Option<&str>, mut why: ToolError) -> ToolError {
+    let Some(earlier) = earlier else { return why };
+    why.message.push_str("; an earlier attempt of it may have been carried out, and nobody knows");
+    why.partial_side_effects = true;
+    let details = why.details.get_or_insert_with(|| json!({}));
+    if let Some(details) = details.as_object_mut() {
+        details.insert("earlier".to_owned(), json!({ "call": earlier, "state": State::Unknown }));
+    }
+    why
 }
 
 /// Puts the question for a call that turned out to need one, and says that it waits; or that somebody has
 /// said no, who may have taken an approval back while the call was on its way.
 pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Approved) -> ToolError {
     let key = call.key.as_deref();
-    match Box::pin(put(inner, trip, call, key, binding(inner, call))).await {
+    let earlier = match in_doubt(inner, key).await {
+        Ok(earlier) => earlier,
+        Err(error) => return error,
+    };
+    let binding = (binding(inner, call), earlier.as_deref());
+    let why = match Box::pin(put(inner, trip, call, key, binding)).await {
         Ok(Some(asked)) if asked.status == ConfirmationStatus::Denied => said_no(),
         Ok(Some(asked)) => waits(&asked),
-        Ok(None) => begun(),
+        Ok(None) => return begun(),
         Err(error) => error,
-    }
+    };
+    after(earlier.as_deref(), why)
 }
 
 /// Asks; gives the question that stands, or none where the ledger answers for the key by now.
@@ -268,17 +304,14 @@ async fn put(
     trip: &Trip,
     call: &Authorized,
     key: Option<&Key>,
-    binding: Digest,
+    (binding, earlier): (Digest, Option<&str>),
 ) -> Result<Option<Confirmation>, ToolError> {
-    let sought = match key {
-        Some(key) => Some(key.sought(inner, call).await.map_err(|error| unreadable(&error))?),
-        None => None,
-    };
+    let sought = key.map(|key| key.sought(call));
     // Nobody reads five hundred questions of one agent; and whoever undoes something answers the question at
     // once.
     let bounded = !call.call.purpose.is_after_the_fact();
     let most = bounded.then_some(inner.settings.max_pending_confirmations);
-    let confirmation = question(inner, trip, call, binding);
+    let confirmation = question(inner, trip, call, binding, earlier);
     let id = confirmation.id.clone();
     let put = inner.store.ask(Asking { confirmation, sought, most }).await;
     match put.map_err(|error| unwritable(&error))? {
@@ -334,9 +367,20 @@ async fn approved(inner: &Inner, tenant: &str) -> Result<Vec<Confirmation>, Stor
     }
 }
 
-fn question(inner: &Inner, trip: &Trip, call: &Authorized, binding: Digest) -> Confirmation {
+fn question(
+    inner: &Inner,
+    trip: &Trip,
+    call: &Authorized,
+    binding: Digest,
+    earlier: Option<&str>,
+) -> Confirmation {
     let caller = &call.call.caller;
-    let preview = preview::render(&call.tool.tool.contract, call.effective());
+    let mut preview = preview::render(&call.tool.tool.contract, call.effective());
+    if let Some(earlier) = earlier {
+        preview.text.push_str(&format!(
+            " (An earlier attempt of this, {earlier}, may have been carried out already; nobody knows.)"
+        ));
+    }
     let asked_at_ms = inner.store.now_ms();
     let ttl = i64::try_from(millis(inner.settings.confirmation_ttl)).unwrap_or(i64::MAX);
     Confirmation {

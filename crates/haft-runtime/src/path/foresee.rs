@@ -10,6 +10,7 @@ use haft_core::session::Session;
 use haft_core::{ErrorKind, ToolError};
 
 use super::confirm::Approved;
+use super::key::Key;
 use super::{Refusal, act, claim, gate, join, replay};
 use crate::runtime::Inner;
 
@@ -56,7 +57,9 @@ async fn on_record(
             ErrorKind::Conflict,
             "this idempotency key was used for another call",
         )),
-        Some(record) if record.state == State::Unknown && !may_begin_again(inner, call, record) => {
+        Some(record)
+            if record.state == State::Unknown && !may_begin_again(inner, call, key, record) =>
+        {
             Some(replay::earlier(record))
         }
         Some(record) if !record.state.frees_its_key() => None,
@@ -76,15 +79,18 @@ async fn similar(inner: &Inner, call: &Approved) -> Option<EffectRecord> {
     };
     let unknown = inner.store.effects(filter).await.ok()?;
     let by_key = call.tool.tool.contract.relies_on_its_key();
-    let may_run_beside = |record: &EffectRecord| !by_key && is_harmless(call, record);
+    let may_run_beside = |record: &EffectRecord| {
+        !by_key && !record.effect.relies_on_its_key && is_harmless(call, record)
+    };
     unknown.into_iter().find(|record| !may_run_beside(record) && act::is_that_of(call, record))
 }
 
-/// Whether another attempt does no harm: for as long as the provider knows its key.
-fn may_begin_again(inner: &Inner, call: &Approved, record: &EffectRecord) -> bool {
+/// Whether another attempt is made: in a session that goes on, for as long as the provider knows its key.
+fn may_begin_again(inner: &Inner, call: &Approved, key: &Key, record: &EffectRecord) -> bool {
     let age = inner.store.now_ms().saturating_sub(record.first_at_ms());
     let within = i64::try_from(call.tool.limits.again_within_ms()).unwrap_or(i64::MAX);
-    is_harmless(call, record) && age < within
+    let repeats = key.attempted(call).repeats(&record.effect);
+    is_harmless(call, record) && repeats && age < within && !gate::is_over(call)
 }
 
 /// Whether both may be carried out twice.

@@ -110,12 +110,7 @@ async fn take_place(
         let (session, place) = changed.map_err(refused)?;
         trip.turn = session.turn.number;
         match place {
-            Place::Granted => {
-                // What was begun before is the ledger's to decide about alone, while the session goes on.
-                let bound = ledger != Ledger::Has || session.phase != Phase::Active;
-                let place = bound.then(|| given(approved, &session));
-                return Ok((place, held));
-            }
+            Place::Granted => return Ok((Some(given(approved, &session, ledger)), held)),
             Place::Answered | Place::Superseded => {
                 answered(inner, trip, approved, &place).await?;
                 return Ok((None, None));
@@ -128,12 +123,15 @@ async fn take_place(
     }
 }
 
-/// A call's place, by which the ledger knows whether it has it still when it begins.
-fn given(call: &Approved, session: &Session) -> ledger::Place {
+/// A call's place, by which the ledger knows whether it has it still when it begins. Whether an attempt that may have
+/// done something is followed by another is the ledger's to decide alone, while the session goes on.
+fn given(call: &Approved, session: &Session, ledger: Ledger) -> ledger::Place {
+    let goes_on = session.phase == Phase::Active;
     ledger::Place {
         name: name(call).map(Cow::into_owned),
         turn: session.turn.number,
-        revision: session.revision,
+        revision: goes_on.then_some(session.revision),
+        binds_attempts: ledger != Ledger::Has || !goes_on,
     }
 }
 

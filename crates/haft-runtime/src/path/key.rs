@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::call::{Keyed, LONGEST_KEY, is_key};
 use haft_core::contract::SideEffectPolicy;
-use haft_core::ledger::{EffectRecord, OtherKey, Sought};
+use haft_core::ledger::{Attempted, EffectRecord, OtherKey, Sought};
 use haft_core::port::StoreError;
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
@@ -26,18 +26,14 @@ pub(crate) struct Key {
     pub(super) fingerprint: Digest,
     /// The act itself, whatever the key.
     pub(super) act: Digest,
-    /// The same as earlier versions wrote it: to the letter, and by a connection that makes no difference.
-    pub(super) acts_before: Vec<Digest>,
     /// The act by all that the tool gets, whatever its contract says of it.
     pub(super) deed: Digest,
+    /// The same through no connection, where it goes through one: what was begun while the contract used none.
+    pub(super) deed_unconnected: Option<Digest>,
     /// Where the act may have been begun under another key.
-    other: Option<OtherKey>,
-    /// The key under which an earlier version may have begun it. This one begins nothing there.
-    before: Option<Digest>,
-    /// The whole key as an earlier version would have made it: by a connection that makes no difference.
-    named: Option<Box<Key>>,
-    /// The effect that the call undoes.
-    compensates: Option<String>,
+    pub(super) other: Option<OtherKey>,
+    /// When the connection that the call uses was made.
+    pub(super) account_made_ms: Option<i64>,
 }
 
 impl Key {
@@ -48,19 +44,11 @@ impl Key {
         }
         let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
         fresh_enough(inner, call).map_err(refuse)?;
-        let (account, named) = (call.account(), call.call.connection.as_deref());
         let nth = nth(call);
-        let key = Self::by(call, account, nth).map_err(refuse)?;
-        let named = (account != named).then(|| Self::by(call, named, nth)).transpose();
-        Ok(Some(Self { named: named.map_err(refuse)?.map(Box::new), ..key }))
-    }
-
-    /// The key of a call that goes through a connection, or through none.
-    fn by(call: &Authorized, account: Option<&str>, nth: u32) -> Result<Self, ToolError> {
-        let (digest, fingerprint, other, before) = match (&call.call.key, &call.session) {
+        let (digest, fingerprint, other) = match (&call.call.key, &call.session) {
             (Some(key), _) => {
-                well_formed(key)?;
-                given(call, account, key, nth)
+                well_formed(key).map_err(refuse)?;
+                given(call, key, nth)
             }
             (None, Some(session)) => {
                 let business = business(call);
@@ -69,38 +57,46 @@ impl Key {
                     session.recent.iter().find(|one| Some(&one.id) == call.call.id.as_ref());
                 let came = known.and_then(|one| one.group.as_ref());
                 let group = came.unwrap_or(&session.turn.group);
-                let key = scoped(call, &("act", group, &business, account, nth));
+                let key = scoped(call, &("act", group, &business, call.account(), nth));
                 // What the author left out of the key may differ between two calls of one act.
-                (key, Digest::of_json(&business), None, None)
+                (key, Digest::of_json(&business), None)
             }
             (None, None) => {
-                recent(call, account, call.call.same_within.ok_or_else(key_required)?, nth)
+                let within = call.call.same_within.ok_or_else(key_required).map_err(refuse)?;
+                recent(call, within, nth)
             }
         };
-        Ok(Self {
+        Ok(Some(Self {
             digest,
             fingerprint,
-            act: act::of(call, account),
-            acts_before: vec![to_the_letter(call, account)],
-            deed: act::deed(call, account),
+            act: act::of(call),
+            deed: act::deed(call, call.account()),
+            deed_unconnected: call.account().map(|_| act::deed(call, None)),
             other,
-            before,
-            named: None,
-            compensates: call.call.compensates.clone(),
-        })
+            account_made_ms: None,
+        }))
     }
 
-    /// The key under which an earlier version has begun the same, where that went by a connection which makes no
-    /// difference. What it began is there already or never will be, so it may be looked for before the claim.
-    pub(super) async fn where_begun(mut self, inner: &Inner) -> Result<Self, StoreError> {
-        let Some(named) = self.named.take() else { return Ok(self) };
-        let begun = Box::pin(named.entry(inner)).await?;
-        if begun.is_some_and(|record| named.fits(&record) && !record.state.frees_its_key()) {
-            return Ok(*named);
+    /// With what is known of the account that the call goes to.
+    pub(super) async fn of_account(self, inner: &Inner, call: &Authorized) -> Self {
+        let connection = call.call.connection.as_deref();
+        let used = connection.filter(|_| call.tool.tool.contract.connection.is_some());
+        let account_made_ms = match used {
+            Some(connection) => inner.account_made_ms(&call.call.caller.tenant, connection).await,
+            None => None,
+        };
+        Self { account_made_ms, ..self }
+    }
+
+    /// What the call would ask for, and by which means.
+    pub(super) fn attempted(&self, call: &Authorized) -> Attempted {
+        Attempted {
+            tool_digest: call.tool.tool.digest.clone(),
+            arguments: Value::clone(call.effective()),
+            connection: call.call.connection.clone(),
+            account_made_ms: self.account_made_ms,
+            again_within_ms: call.tool.limits.again_within_ms(),
         }
-        self.acts_before.push(named.act);
-        self.acts_before.extend(named.acts_before);
-        Ok(self)
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -108,43 +104,24 @@ impl Key {
         record.fingerprint == self.fingerprint
     }
 
-    /// Where else the ledger is to look for it. What an earlier version began is there already or
-    /// never will be, so it may be looked for before the claim.
-    pub(super) async fn other(&self, inner: &Inner) -> Result<Option<OtherKey>, StoreError> {
-        if let Some(before) = &self.before
-            && let Some(record) = under(inner, before).await?
-            && self.fits(&record)
-            // A caller may have taken the key of an undoing for the same call.
-            && record.effect.compensates == self.compensates
-            && !record.state.frees_its_key()
-        {
-            return Ok(Some(OtherKey { key: before.clone(), within_ms: None }));
-        }
-        Ok(self.other.clone())
-    }
-
     /// What a claim of the call will look for.
-    pub(super) async fn sought(
-        &self,
-        inner: &Inner,
-        call: &Authorized,
-    ) -> Result<Sought, StoreError> {
-        Ok(Sought {
+    pub(super) fn sought(&self, call: &Authorized) -> Sought {
+        Sought {
             key: self.digest.clone(),
-            other: self.other(inner).await?,
+            other: self.other.clone(),
             fingerprint: self.fingerprint.clone(),
             policy: call.class(),
-            again_within_ms: call.tool.limits.again_within_ms(),
-        })
+            attempt: self.attempted(call),
+        }
     }
 
     /// The entry that the ledger has for it now, under the one key or the other. What stages before
     /// the claim go by; the claim itself looks again, and decides in one step.
     pub(crate) async fn entry(&self, inner: &Inner) -> Result<Option<EffectRecord>, StoreError> {
-        if let Some(other) = self.other(inner).await?
+        if let Some(other) = &self.other
             && let Some(record) = under(inner, &other.key).await?
             && self.fits(&record)
-            && is_within(inner, &record, &other)
+            && is_within(inner, &record, other)
         {
             return Ok(Some(record));
         }
@@ -170,51 +147,33 @@ impl Key {
     }
 }
 
-/// A key, the fingerprint, where else an entry is looked for, and where an earlier version had it.
-type Found = (Digest, Digest, Option<OtherKey>, Option<Digest>);
+/// A key, the fingerprint, and where else an entry is looked for.
+type Found = (Digest, Digest, Option<OtherKey>);
 
 /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
 /// a call alone and then among others, or the other way round, means the same call; so does
 /// whoever says the key in another place.
-fn given(call: &Authorized, account: Option<&str>, key: &str, nth: u32) -> Found {
-    let fingerprint = asked(call, account);
-    let as_before = |key: &str, nth: u32| scoped(call, &("key", key, nth));
-    // Earlier versions gave such keys to the calls of a message: a caller's own stand apart.
-    let (alone, mut before) = match ends_in_a_place(key) {
-        true => (scoped(call, &("own", key, nth)), Some(as_before(key, nth))),
-        false => (as_before(key, nth), None),
-    };
-    if let Some(key) = &call.call.key_before {
-        before = Some(as_before(key, call.call.occurrence));
-    }
+fn given(call: &Authorized, key: &str, nth: u32) -> Found {
+    let fingerprint = asked(call);
+    let alone = scoped(call, &("key", key, nth));
     let among = scoped(call, &("among", key, nth, &fingerprint));
     let (digest, other) = match call.call.keyed {
         Keyed::Call | Keyed::Request => (alone, Some(among)),
         Keyed::Batch => (among, Some(alone)),
-        // Earlier versions kept them among the keys of callers. What was begun there goes on there.
-        Keyed::Own => {
-            before = Some(as_before(key, nth));
-            (scoped(call, &("haft", key, nth)), None)
-        }
+        Keyed::Own => (scoped(call, &("haft", key, nth)), None),
     };
-    (digest, fingerprint, other.map(|key| OtherKey { key, within_ms: None }), before)
+    (digest, fingerprint, other.map(|key| OtherKey { key, within_ms: None }))
 }
 
 /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
 /// and the span of time that it falls into.
-fn recent(call: &Authorized, account: Option<&str>, within: Duration, nth: u32) -> Found {
-    let business = business(call);
+fn recent(call: &Authorized, within: Duration, nth: u32) -> Found {
+    let (business, account) = (business(call), call.account());
     let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
     let span = call.now_ms.div_euclid(length);
     let key = |span: i64| scoped(call, &("recent", span, length, &business, account, nth));
     let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
-    (key(span), Digest::of_json(&business), other, None)
-}
-
-/// Whether a key ends as those did that were made of a request's key and a call's place.
-fn ends_in_a_place(key: &str) -> bool {
-    let place = key.rsplit_once('/').map_or("", |(_, place)| place);
-    !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit())
+    (key(span), Digest::of_json(&business), other)
 }
 
 async fn under(inner: &Inner, key: &Digest) -> Result<Option<EffectRecord>, StoreError> {
@@ -231,8 +190,8 @@ fn is_within(inner: &Inner, record: &EffectRecord, other: &OtherKey) -> bool {
 }
 
 /// What a call asks for, as it was accepted.
-fn asked(call: &Authorized, account: Option<&str>) -> Digest {
-    Digest::of_json(&(call.accepted(), account))
+fn asked(call: &Authorized) -> Digest {
+    Digest::of_json(&(call.accepted(), call.account()))
 }
 
 /// Which repetition of what it asks for a call is. Among the calls of one request that is counted by
@@ -240,9 +199,7 @@ fn asked(call: &Authorized, account: Option<&str>) -> Digest {
 fn nth(call: &Authorized) -> u32 {
     let said = call.call.occurrence;
     match &call.call.asked {
-        Some(all) => {
-            all.nth(&Digest::of_json(&(&call.tool.tool.id, asked(call, call.account()))), said)
-        }
+        Some(all) => all.nth(&Digest::of_json(&(&call.tool.tool.id, asked(call))), said),
         None => said,
     }
 }
@@ -253,14 +210,6 @@ fn scoped(call: &Authorized, source: &impl Serialize) -> Digest {
     let caller = &call.call.caller;
     let tool = &call.tool.tool.id;
     Digest::of_json(&(&*caller.tenant, caller.principal(), tool, source))
-}
-
-fn to_the_letter(call: &Authorized, account: Option<&str>) -> Digest {
-    if let Some(before) = act::without_fields(call, account) {
-        return before;
-    }
-    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
-    Digest::of_json(&(tenant, tool, account, business(call)))
 }
 
 /// The arguments that make two calls the same act: the declared ones, else all.

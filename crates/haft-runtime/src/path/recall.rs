@@ -52,11 +52,14 @@ pub(crate) struct Place {
 }
 
 /// The place of a call; none where its answer is not to be given twice.
-pub(crate) fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
-    let policy = inner.policy();
-    if !policy.recalls() || !call.is_pure() {
-        return None;
+pub(crate) async fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
+    match inner.policy().recalls() && call.is_pure() {
+        true => Box::pin(found(inner, call)).await,
+        false => None,
     }
+}
+
+async fn found(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
     // What an effect is settled, undone or carried out by is found out anew: an answer of before it
     // would say that it has not happened.
     if !call.call().purpose.takes_an_old_answer() {
@@ -67,18 +70,24 @@ pub(crate) fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
     if tool.contract.capabilities.contains(&Capability::Client) {
         return None;
     }
-    let lasts = policy.recall_for(tool)?;
+    let lasts = inner.policy().recall_for(tool)?;
     let asked = call.call();
     let caller = &asked.caller;
     let turn = call.session.as_ref().map(|session| session.turn.number);
     // Of a tenant that was removed nothing is for the next one of its name, and what it has begun asks for
     // itself alone.
     let era = caller.era.unwrap_or_else(|| inner.eras.of(&caller.tenant));
+    // As it is now: with another secret it may be another account.
+    let account = match call.account() {
+        Some(account) => inner.account(&caller.tenant, account).await,
+        None => None,
+    };
     // Everything that the handler can see, and whoever it can see it for.
     let key = Digest::of_json(&json!([
         [&*caller.tenant, era, &*caller.agent, caller.actor, caller.subject, *caller.user],
         [call.mode, asked.session, turn, asked.connection, asked.only],
         [tool.id, tool.digest],
+        account.map(|account| (account.made_ms, account.revision)),
         &**call.effective(),
     ]));
     Some(Box::new(Place { key, lasts }))

@@ -34,15 +34,11 @@ async fn elsewhere(
     until: tokio::time::Instant,
 ) -> Option<Answer> {
     const PAUSE: Duration = Duration::from_millis(50);
-    /// So often it is asked whether the other process is still there.
-    const LOOK: u32 = 20;
     let mut call = record.effect.call.clone();
     for round in 1_u32.. {
-        if round.is_multiple_of(LOOK) {
-            // Where nobody else looks after the store, nobody else would notice.
-            if let Ok(left) = inner.store.recover().await {
-                inner.effects_left(&left);
-            }
+        // Where nobody else looks after the store, nobody else would notice that the other process is gone.
+        if round > 1 {
+            inner.ask_after_others().await;
         }
         let seen = match inner.store.effect(&record.effect.tenant, &call).await {
             // It failed, and somebody has begun again under the key: that is what is waited for now.
@@ -152,8 +148,8 @@ pub(super) fn otherwise(record: &EffectRecord, effective: &Value) -> Option<Warn
     let names: BTreeSet<&String> = done.keys().chain(asked.keys()).filter(differs).collect();
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     let message = format!(
-        "this is the answer of the same act, which was done with other arguments ({}); as it is asked for \
-         now it was not done",
+        "this tells of the same act, which was asked for with other arguments ({}); as it is asked for now it \
+         was not done",
         names.join(", ")
     );
     let (path, code) = (String::new(), "other_arguments".to_owned());

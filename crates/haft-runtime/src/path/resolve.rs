@@ -27,6 +27,8 @@ pub(crate) struct Resolved {
     pub(crate) rulebook: u64,
     /// Whether the tool may do something else with another connection.
     uses_connection: bool,
+    /// The registry whose tools it may call, where it may call some.
+    pub(super) calls_of: Option<Arc<str>>,
 }
 
 impl Resolved {
@@ -111,7 +113,9 @@ pub(crate) async fn tool(
     let call = with_connection(call, &tool);
     let now_ms = trip.started_at_ms;
     let uses_connection = uses_connection(inner, &tool.tool);
-    Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook, uses_connection })
+    let calls = tool.tool.contract.capabilities.contains(&Capability::CallTool);
+    let calls_of = calls.then(|| shelf.version.clone());
+    Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook, uses_connection, calls_of })
 }
 
 /// The longest id of a call. Some providers put what they want back into it, so it is no short one; but

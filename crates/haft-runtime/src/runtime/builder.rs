@@ -275,6 +275,7 @@ impl Builder {
                 placed: Arc::default(),
                 rates: Rates::default(),
                 recall: path::Recall::default(),
+                asked_after: parking_lot::Mutex::default(),
                 tasks: Arc::default(),
                 suggestions: Suggestions::default(),
                 eras: Default::default(),

@@ -4,8 +4,29 @@ use std::time::Duration;
 
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{Forgotten, StoreError};
+use tokio::time::Instant;
 
-use super::Runtime;
+use super::{Inner, Runtime};
+
+impl Inner {
+    /// Notices what other processes have left, at most once a second however many wait for them.
+    pub(crate) async fn ask_after_others(&self) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let now = Instant::now();
+        let is_due = {
+            let mut last = self.asked_after.lock();
+            let since = *last.get_or_insert(now);
+            let is_due = now.saturating_duration_since(since) >= PAUSE;
+            if is_due {
+                *last = Some(now);
+            }
+            is_due
+        };
+        if is_due && let Ok(left) = self.store.recover().await {
+            self.effects_left(&left);
+        }
+    }
+}
 
 impl Runtime {
     /// Takes over effects that nobody carries out any more: their process is gone, or could not record

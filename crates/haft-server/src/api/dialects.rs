@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_agent::describe::as_shown;
-use haft_core::call::{Asked, Call, Caller, Keyed, Together, is_key};
+use haft_core::call::{Asked, Call, Caller, Keyed, Together};
 use haft_core::port::Invoke as _;
 use haft_core::{Digest, Envelope, ErrorKind, ToolError};
 use haft_runtime::Runtime;
@@ -365,19 +365,8 @@ impl Asking<'_> {
             // As in a batch: what each call asks for tells them apart, wherever it stands.
             (call.key, call.keyed) = (Some(key.clone()), self.keyed);
             call.asked = Some(self.asked.clone());
-            call.key_before = Some(key_by_place(key, place));
         }
         call
-    }
-}
-
-/// What earlier versions keyed a call of a message by. Where that is too long for a key, it was a
-/// digest.
-fn key_by_place(key: &str, place: u32) -> String {
-    let own = format!("{key}/{place}");
-    match is_key(&own) {
-        true => own,
-        false => Digest::of_json(&json!(["message", key, place])).hex().to_owned(),
     }
 }
 

@@ -35,7 +35,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
     Claim {
         fingerprint: key.clone(),
         act: key.clone(),
-        acts_before: Vec::new(),
+        deed_unconnected: None,
         place: None,
         deed: key.clone(),
         key: key.clone(),
@@ -44,7 +44,6 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
         again_within_ms: u64::MAX,
         keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
         confirmation: None,
-        relies_on_its_key: false,
         despite_similar: false,
         effect: Effect {
             call: call.into(),
@@ -63,9 +62,11 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
             policy: SideEffectPolicy::Irreversible,
             arguments: arguments.clone(),
             connection: None,
+            account_made_ms: None,
             within: None,
             part_of: None,
             compensates: None,
+            relies_on_its_key: false,
             first_at_ms: None,
             provider_key: None,
             after: None,

@@ -1,8 +1,8 @@
 //! The ledger's steps: claim, settle, resolve, undo, recover, purge.
 
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Sought, Spend, State,
-    Ticket, Unspendable,
+    Attempted, Claim, Claimed, Effect, EffectRecord, Ending, OtherKey, Resolution, Settled, Sought,
+    Spend, State, Ticket, Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord, Stage};
@@ -35,9 +35,9 @@ pub(crate) fn answers(on: &mut impl Tables, sought: &Sought) -> Res<bool> {
         Some(_) | None => &sought.key,
     };
     let head = on.head(&key.raw())?;
-    let first_at_ms = in_doubt_since(on, head.as_ref())?;
+    let doubt = in_doubt(on, head.as_ref())?;
     let fingerprint = sought.fingerprint.raw();
-    let again_until_ms = machine::later(first_at_ms.unwrap_or(on.now_ms()), sought.again_within_ms);
+    let again_until_ms = doubt.map_or(i64::MAX, |record| again_until_ms(&record, &sought.attempt));
     let (class, now_ms) = (sought.policy, on.now_ms());
     let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
     Ok(!matches!(decide(on, head.as_ref(), asked), Decision::Fresh { .. }))
@@ -57,8 +57,10 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     let now_ms = on.now_ms();
     let fingerprint = claim.fingerprint.raw();
     let head = on.head(&claim.key.raw())?;
-    let first_at_ms = in_doubt_since(on, head.as_ref())?;
-    let again_until_ms = machine::later(first_at_ms.unwrap_or(now_ms), claim.again_within_ms);
+    let doubt = in_doubt(on, head.as_ref())?;
+    let first_at_ms = doubt.as_ref().map(|record| record.first_at_ms());
+    let again_until_ms =
+        doubt.map_or(i64::MAX, |record| again_until_ms(&record, &Attempted::of(claim)));
     let class = claim.effect.policy;
     let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
     match (decide(on, head.as_ref(), asked), head) {
@@ -68,7 +70,7 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
                 Some(head) => on.effect(head.id)?.effect.provider_key,
                 None => claim.effect.provider_key.clone(),
             };
-            begin(on, claim, Attempt { epoch, first_at_ms, provider_key })
+            begin(on, claim, Attempt { head: head.as_ref(), epoch, first_at_ms, provider_key })
         }
         (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
         (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
@@ -84,27 +86,42 @@ fn decide(on: &mut impl Tables, head: Option<&Head>, asked: Asked<'_>) -> Decisi
     machine::on_claim(head, asked, || head.is_some_and(|head| on.is_alive(head.owner)))
 }
 
-/// When an act that may have happened was first asked for.
-fn in_doubt_since(on: &mut impl Tables, head: Option<&Head>) -> Res<Option<i64>> {
+/// The entry of an act that may have happened.
+fn in_doubt(on: &mut impl Tables, head: Option<&Head>) -> Res<Option<Box<EffectRecord>>> {
     match head {
         Some(head) if matches!(head.state, State::Started | State::Unknown) => {
-            Ok(Some(on.effect(head.id)?.first_at_ms()))
+            Ok(Some(Box::new(on.effect(head.id)?)))
         }
         Some(_) | None => Ok(None),
     }
 }
 
+/// Until when another attempt does no harm, where the class lets it be made at all. One that asks for something else,
+/// or by other means, is no further attempt: what the first one did, its provider would not know by it.
+fn again_until_ms(doubt: &EffectRecord, attempt: &Attempted) -> i64 {
+    match attempt.repeats(&doubt.effect) {
+        true => machine::later(doubt.first_at_ms(), attempt.again_within_ms),
+        false => i64::MIN,
+    }
+}
+
 /// What an attempt has from those before it.
-struct Attempt {
+struct Attempt<'h> {
+    head: Option<&'h Head>,
     epoch: u64,
     first_at_ms: Option<i64>,
     provider_key: Option<String>,
 }
 
-fn begin(on: &mut impl Tables, claim: &Claim, attempt: Attempt) -> Res<Claimed> {
-    let Attempt { epoch, first_at_ms, provider_key } = attempt;
-    if is_displaced(on, claim)? {
-        return Ok(Claimed::Displaced);
+fn begin(on: &mut impl Tables, claim: &Claim, attempt: Attempt<'_>) -> Res<Claimed> {
+    let Attempt { head, epoch, first_at_ms, provider_key } = attempt;
+    // Nothing was done says only whoever knows that.
+    let doubtful = head.filter(|_| first_at_ms.is_some());
+    if is_displaced(on, claim, doubtful.is_some())? {
+        return match doubtful {
+            Some(head) => Ok(Claimed::Unknown(unknown(on, head)?)),
+            None => Ok(Claimed::Displaced),
+        };
     }
     if !claim.despite_similar
         && let Some(similar) = similar(on, claim)?
@@ -131,16 +148,28 @@ fn begin(on: &mut impl Tables, claim: &Claim, attempt: Attempt) -> Res<Claimed> 
     Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt, provider_key }))
 }
 
-/// Whether the session has decided otherwise since it gave the call its place.
-fn is_displaced(on: &mut impl Tables, claim: &Claim) -> Res<bool> {
+/// Whether the session has decided otherwise since it gave the call its place. `again`: an attempt that may have done
+/// it was made before.
+fn is_displaced(on: &mut impl Tables, claim: &Claim, again: bool) -> Res<bool> {
     let (Some(place), Some(session)) = (&claim.place, &claim.effect.session) else {
         return Ok(false);
     };
-    if on.revision(&claim.effect.tenant, session)? == Some(place.revision) {
+    if again && !place.binds_attempts {
+        return Ok(false);
+    }
+    if place.revision.is_some() && on.revision(&claim.effect.tenant, session)? == place.revision {
         return Ok(false);
     }
     let session = on.session(&claim.effect.tenant, session)?;
     Ok(!session.is_some_and(|session| place.is_in(&session)))
+}
+
+/// An attempt that may have done it and is over, as nobody knows it.
+fn unknown(on: &mut impl Tables, head: &Head) -> Res<Box<EffectRecord>> {
+    match head.state {
+        State::Started => Ok(Box::new(give_up(on, head)?)),
+        _ => seen(on, head),
+    }
 }
 
 /// An effect under another key that is the same act, and of which nobody knows whether it happened.
@@ -148,14 +177,11 @@ fn is_displaced(on: &mut impl Tables, claim: &Claim) -> Res<bool> {
 fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>> {
     let key = claim.key.raw();
     let mut open = on.open_acts(&claim.effect.tenant, &claim.act.raw())?;
-    for before in &claim.acts_before {
-        open.extend(on.open_acts(&claim.effect.tenant, &before.raw())?);
+    for deed in [Some(&claim.deed), claim.deed_unconnected.as_ref()].into_iter().flatten() {
+        open.extend(on.open_deeds(&claim.effect.tenant, &deed.raw())?);
     }
-    open.extend(on.open_deeds(&claim.effect.tenant, &claim.deed.raw())?);
     for head in open {
-        let harmless =
-            !claim.relies_on_its_key && machine::may_run_again(head.class.max(claim.effect.policy));
-        if head.key == key || harmless {
+        if head.key == key || is_harmless(on, &head, &claim.effect)? {
             continue;
         }
         if head.state == State::Unknown {
@@ -169,6 +195,13 @@ fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>
         }
     }
     Ok(None)
+}
+
+/// Whether what is open does no harm when the same is begun under another key: neither needs its own for that.
+fn is_harmless(on: &mut impl Tables, open: &Head, effect: &Effect) -> Res<bool> {
+    Ok(machine::may_run_again(open.class.max(effect.policy))
+        && !effect.relies_on_its_key
+        && !on.effect(open.id)?.effect.relies_on_its_key)
 }
 
 /// Uses an approval up, or says why it cannot be.

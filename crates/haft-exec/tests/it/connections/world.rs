@@ -76,8 +76,38 @@ impl World {
         Self::running(posting(url), Executors::new().with(Http::new(client())), tenants).await
     }
 
+    /// With a tool that may be sent again, one that tells what became of it, and one that takes it back.
+    pub(crate) async fn told(url: &str) -> Self {
+        let changed = |tool: Tool, id: &str, changes: Value| {
+            let mut written = json!(tool.contract);
+            written.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+            written["toolId"] = json!(id);
+            let contract = serde_json::from_value(written).unwrap();
+            Tool { id: format!("core__{id}"), contract, ..tool }
+        };
+        let happened = json!({"tool": "found", "happened": "/result/found"});
+        let both = json!({"probe": happened, "compensation": {"tool": "back"}});
+        let class = json!({"sideEffectPolicy": "idempotent", "idempotent": true});
+        let mut whole = both;
+        whole.as_object_mut().unwrap().extend(class.as_object().unwrap().clone());
+        let reads = json!({
+            "sideEffects": "read_only", "effect": "read_only", "sideEffectPolicy": "pure",
+            "idempotent": true,
+        });
+        let tools = vec![
+            changed(posting(url), "back", json!({})),
+            changed(posting(url), "found", reads),
+            changed(posting(url), "probe", whole),
+        ];
+        Self::having(tools, Executors::new().with(Http::new(client())), &["acme".to_owned()]).await
+    }
+
     /// With another tool than one that posts.
     pub(crate) async fn running(tool: Tool, executors: Executors, tenants: &[String]) -> Self {
+        Self::having(vec![tool], executors, tenants).await
+    }
+
+    async fn having(tools: Vec<Tool>, executors: Executors, tenants: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Arc::new(Sqlite::open(folder.path().join("haft.db"), Options::default()).unwrap());
@@ -85,7 +115,7 @@ impl World {
         let vault = Arc::new(Vault::new(store.clone(), keys.clone()));
         let broker = Arc::new(Counted(Broker::new(vault.clone(), client()), AtomicU32::new(0)));
         let heard = Arc::new(Heard::default());
-        let registry = registry(tool);
+        let registry = registry(tools);
         let source = Source { grants: records(tenants).grants, ..source() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
         let runtime = Runtime::builder(registry, store.clone(), Arc::new(executors))
@@ -181,13 +211,13 @@ pub(crate) fn writing(handler: Implementation, capabilities: &Value) -> Tool {
     tool
 }
 
-fn registry(tool: Tool) -> Registry {
+fn registry(tools: Vec<Tool>) -> Registry {
     Registry {
         version: "1.0.00000000".to_owned(),
         digest: Digest::of_bytes(b"world"),
         namespace: Namespace::parse("core").unwrap(),
         prompts: BTreeMap::new(),
-        tools: vec![tool],
+        tools,
         build: Build {
             at: "2026-01-01T00:00:00Z".to_owned(),
             by: "a test".to_owned(),
@@ -213,7 +243,7 @@ fn grants(tenant: &str) -> Vec<Grant> {
         provider: provider.to_owned(),
         tenant: tenant.to_owned(),
         principals: vec![principal.to_owned()],
-        tools: vec!["core__probe".to_owned()],
+        tools: vec!["core__*".to_owned()],
     };
     vec![grant("work", "p", "agent:*"), grant("other", "p", "user:mara"), grant("mail", "q", "*")]
 }

@@ -284,27 +284,16 @@ async fn what_was_called_through_a_connection_is_undone_through_it() {
     assert_eq!(by.effect.connection.as_deref(), Some("acct"));
 }
 
-/// A version before told such acts apart by the connection that they named.
+/// What was begun while its tool used no connection, whichever was named.
 #[tokio::test]
-async fn what_was_begun_by_a_connection_that_makes_no_difference_is_found_by_it() {
-    let within = |key: Option<&str>| {
-        let mut call = through(call("order", ""), "foo");
-        call.key = key.map(str::to_owned);
-        call.same_within = Some(std::time::Duration::from_secs(900));
-        call
-    };
-    for key in [None, Some("k")] {
-        let world = World::new();
-        let done = world.call(within(key)).await;
-        let now = world.with_tools(programs(&["order"]));
-        let again = now.invoke(within(key)).await;
-        assert_eq!((again.meta.cached, again.result), (true, done.result), "{key:?}");
-        assert_eq!(world.acts("order"), 1, "{key:?}");
-    }
+async fn what_was_begun_through_no_connection_is_not_begun_again_through_one() {
     let world = World::new();
+    world.runtime.load(programs(&["order"])).unwrap();
     world.next("order", Does::ActsThen(lost()));
-    assert_eq!(kind(&world.call(within(Some("k1"))).await), ErrorKind::UnknownOutcome);
-    let now = world.with_tools(programs(&["order"]));
-    assert_eq!(kind(&now.invoke(within(Some("k2"))).await), ErrorKind::UnknownOutcome);
+    let by = |key: &str| through(call("order", key), "foo");
+    assert_eq!(kind(&world.call(by("k1")).await), ErrorKind::UnknownOutcome);
+    // To a native function the connection makes a difference.
+    let now = world.with_tools(tools());
+    assert_eq!(kind(&now.invoke(by("k2")).await), ErrorKind::UnknownOutcome);
     assert_eq!(world.acts("order"), 1);
 }

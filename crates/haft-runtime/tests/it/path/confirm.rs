@@ -539,9 +539,25 @@ async fn what_is_begun_again_after_an_unknown_outcome_is_approved_again() {
     approve(&world.runtime, &id).await;
     world.next("wanted", Does::ActsThen(lost()));
     world.next("wanted", Does::ActsThen(lost()));
-    assert_eq!(kind(&world.call(call("wanted", "k")).await), ErrorKind::UnknownOutcome);
-    let again = asked(&world.call(call("wanted", "k")).await);
+    let lost = world.call(call("wanted", "k")).await;
+    assert_eq!(kind(&lost), ErrorKind::UnknownOutcome);
+    // Whoever is asked, and whoever asks, knows that it may have been done already.
+    let waits = world.call(call("wanted", "k")).await;
+    let again = asked(&waits);
     assert_ne!(again, id);
+    let error = waits.result.unwrap_err();
+    assert!(error.partial_side_effects && error.message.contains("earlier attempt"), "{error:?}");
+    assert_eq!(error.details.as_ref().unwrap()["earlier"]["call"], *lost.meta.record_id);
+    let question = world.store.confirmation("default", &again).await.unwrap();
+    assert!(question.preview.contains(&*lost.meta.record_id), "{}", question.preview);
+    world.runtime.confirm("default", &again, false, &Principal::user("mara")).await.unwrap();
+    let refused = world.call(call("wanted", "k")).await.result.unwrap_err();
+    assert_eq!(
+        (refused.kind, refused.partial_side_effects),
+        (ErrorKind::ConfirmationRefused, true)
+    );
+    world.clock.advance(16 * 60 * 1000);
+    let again = asked(&world.call(call("wanted", "k")).await);
     approve(&world.runtime, &again).await;
     assert!(world.call(call("wanted", "k")).await.is_ok());
 }

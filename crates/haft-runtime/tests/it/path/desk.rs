@@ -4,8 +4,7 @@
 use haft_core::contract::{Argument, Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::State;
 use haft_core::port::{
-    ConfirmationFilter, Confirmations as _, EffectFilter, Ended, Invoke as _, Ledger as _,
-    Sessions as _,
+    ConfirmationFilter, Confirmations as _, EffectFilter, Ended, Ledger as _, Sessions as _,
 };
 use haft_core::{Caller, ErrorKind, Principal, Registry};
 use haft_runtime::effects::{Found, UndoTarget, Undone, UndoneStatus};
@@ -205,20 +204,6 @@ async fn nobody_can_take_the_key_of_an_undoing() {
     assert_eq!((undone.status, world.acts("unrent")), (UndoneStatus::Undone, 2), "{undone:?}");
     let effect = world.store.effect("default", &effect).await.unwrap();
     assert_eq!(effect.state, State::Compensated);
-}
-
-#[tokio::test]
-async fn an_undoing_that_was_begun_under_the_key_of_before_is_not_done_again() {
-    let world = World::new();
-    let effect = rented(&world, Mode::Text).await;
-    let mut before = call("unrent", &format!("comp:{effect}"));
-    before.arguments = json!({ "item": "lamp", "count": 5 }).into();
-    before.compensates = Some(effect.clone());
-    let before = world.runtime.invoke(before).await.meta.record_id;
-    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
-    assert_eq!(world.acts("unrent"), 1);
-    let effect = world.store.effect("default", &effect).await.unwrap();
-    assert_eq!(effect.compensation_id.as_deref(), Some(&*before));
 }
 
 #[tokio::test]

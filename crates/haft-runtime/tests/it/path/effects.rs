@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::call::Keyed;
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{EffectFilter, Invoke as _, Ledger as _, Undo};
@@ -307,7 +308,7 @@ async fn an_effect_names_the_call_that_undid_it() {
     // A process undid the next one, and died before it could say so.
     let done = world.call(call("book", "k2")).await.meta.record_id.to_string();
     let mut undo = call("unbook", &format!("comp:{done}"));
-    undo.compensates = Some(done.clone());
+    (undo.compensates, undo.keyed) = (Some(done.clone()), Keyed::Own);
     let question = world.call(undo.clone()).await.result.unwrap_err().details.clone().unwrap();
     let question = question["confirmation"]["id"].as_str().unwrap();
     world.runtime.confirm("default", question, true, &Principal::user("mara")).await.unwrap();

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use haft_core::call::Principal;
 use haft_core::ledger::State;
-use haft_core::port::{CallFilter, Invoke as _, Journal as _, Ledger as _, Store as _};
+use haft_core::port::{
+    CallFilter, EffectFilter, Invoke as _, Journal as _, Ledger as _, Store as _,
+};
 use haft_core::record::InvocationRecord;
 use haft_core::{Caller, ErrorKind};
 use haft_runtime::Runtime;
@@ -200,6 +202,30 @@ async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
     assert_eq!((found.len(), found[0].error), (1, Some(ErrorKind::Cancelled)));
     assert!(runtime.invoke(call("order", "k")).await.is_ok(), "the key is free");
     assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn whoever_goes_away_from_another_attempt_does_not_make_the_first_one_a_failure() {
+    let (world, runtime, store) = faulty();
+    world.next("put", Does::ActsThen(lost()));
+    world.next("put", Does::Ends(lost()));
+    assert_eq!(kind(&runtime.invoke(call("put", "k")).await), ErrorKind::UnknownOutcome);
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    *store.held.lock() = Some((begun.clone(), go.clone()));
+    let asked = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.invoke(call("put", "k")).await }
+    });
+    begun.notified().await;
+    asked.abort();
+    assert!(asked.await.unwrap_err().is_cancelled());
+    world.next("put", Does::Ends(lost()));
+    world.next("put", Does::Ends(lost()));
+    go.notify_one();
+    assert_eq!(runtime.drain(Duration::from_secs(5)).await, 0);
+    let all = EffectFilter { tenant: "default".into(), ..EffectFilter::default() };
+    let effects = world.store.effects(all).await.unwrap();
+    assert_eq!(effects.iter().map(|one| one.state).collect::<Vec<_>>(), [State::Unknown]);
 }
 
 /// Where a caller leaves.

@@ -117,36 +117,6 @@ async fn what_was_sent_alone_does_not_stand_in_the_way_of_other_calls_of_a_batch
     assert_eq!(world.acts("order"), 2);
 }
 
-/// What an earlier version of haft keyed by a call's place in its message.
-#[tokio::test]
-async fn what_a_message_did_before_an_upgrade_is_not_done_again() {
-    let world = World::new();
-    world.next("order", Does::Ends(lost()));
-    let mut earlier = call("order", "nested-k");
-    assert_eq!(kind(&world.call(earlier.clone()).await), ErrorKind::UnknownOutcome);
-    // As a message is posted now.
-    (earlier.key, earlier.keyed) = (Some("k".to_owned()), Keyed::Batch);
-    earlier.key_before = Some("nested-k".to_owned());
-    assert_eq!(kind(&world.call(earlier.clone()).await), ErrorKind::UnknownOutcome);
-    assert_eq!(world.acts("order"), 0);
-    // Another act at its place is another act.
-    earlier.arguments = json!({ "item": "chair" }).into();
-    assert!(world.call(earlier).await.is_ok());
-    assert_eq!(world.acts("order"), 1);
-}
-
-#[tokio::test]
-async fn what_was_answered_before_an_upgrade_is_answered_from_there() {
-    let world = World::new();
-    assert!(!world.call(call("order", "as-before")).await.meta.cached);
-    for keyed in [Keyed::Batch, Keyed::Request] {
-        let mut again = call("order", "k");
-        (again.keyed, again.key_before) = (keyed, Some("as-before".to_owned()));
-        assert!(world.call(again).await.meta.cached, "{keyed:?}");
-    }
-    assert_eq!(world.acts("order"), 1);
-}
-
 #[tokio::test]
 async fn the_same_key_with_other_arguments_is_a_conflict_that_reveals_nothing() {
     let world = World::new();
@@ -489,6 +459,27 @@ async fn nested_calls_have_the_same_key_in_whatever_order() {
     world.call(call("again", "k")).await;
     assert_eq!(world.script.keys.lock().len(), 4, "two runs of the handler, two orders");
     assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test]
+async fn a_handler_that_tries_until_it_succeeds_and_is_run_again_has_done_it_once() {
+    let world = World::new();
+    let lamp = || json!({ "item": "lamp" });
+    world.next("order", Does::Ends(failed(ErrorKind::Permanent)));
+    world.next("again", Does::LetsPass(vec![("order", lamp()), ("order", lamp())]));
+    assert_eq!(kind(&world.call(call("again", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("order"), 1);
+    world.next("again", Does::Uses(Capability::CallTool, "order", lamp()));
+    assert!(world.call(call("again", "k")).await.is_ok());
+    assert_eq!(world.acts("order"), 1);
+    // What it does twice on purpose it has done twice.
+    let twice = || vec![("order", lamp()), ("order", lamp())];
+    for _ in 0..2 {
+        let all = twice().into_iter().map(|(tool, lamp)| (Capability::CallTool, tool, lamp));
+        world.next("again", Does::UsesAll(all.collect(), lost()));
+    }
+    world.call(call("again", "k2")).await;
+    assert_eq!(world.acts("order"), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1017,6 +1017,8 @@ async fn what_was_done_is_answered_under_its_key_in_a_session_that_has_ended() {
         call
     };
     assert!(voice.world.call(keyed("order", "k", None)).await.is_ok());
+    voice.world.next("put", Does::Ends(lost()));
+    assert_eq!(kind(&voice.world.call(keyed("put", "p", None)).await), ErrorKind::UnknownOutcome);
     let end = Intent::EndVoiceSession { after: After::Immediately };
     let ends = Ended::Returned { data: json!({}), intents: vec![end] };
     voice.world.next("compute", Does::Ends(ends));
@@ -1026,6 +1028,9 @@ async fn what_was_done_is_answered_under_its_key_in_a_session_that_has_ended() {
         let again = voice.world.call(keyed("order", "k", id)).await;
         assert!(again.is_ok() && again.meta.cached, "{id:?}: {again:?}");
     }
+    // What does no harm twice is not begun again either once its session is over.
+    assert_eq!(kind(&voice.world.call(keyed("put", "p", None)).await), ErrorKind::UnknownOutcome);
+    assert_eq!(voice.world.acts("put"), 0);
     // Nothing is begun there, nobody is asked, and reads have no key.
     let mut other = keyed("order", "k", None);
     other.arguments = json!({ "item": "chair" }).into();

@@ -2,7 +2,7 @@
 
 use haft_core::Principal;
 use haft_core::contract::SideEffectPolicy as Class;
-use haft_core::ledger::{Claim, Claimed, OtherKey, Sought, State, Unspendable};
+use haft_core::ledger::{Attempted, Claim, Claimed, OtherKey, Sought, State, Unspendable};
 use haft_core::port::{Asking, ConfirmationFilter, Put, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 
@@ -22,9 +22,9 @@ fn service() -> Principal {
 
 /// What a claim will look for.
 fn sought(claim: Claim) -> Option<Sought> {
-    let Claim { key, other, fingerprint, again_within_ms, .. } = claim;
-    let policy = claim.effect.policy;
-    Some(Sought { key, other, fingerprint, policy, again_within_ms })
+    let (attempt, policy) = (Attempted::of(&claim), claim.effect.policy);
+    let Claim { key, other, fingerprint, .. } = claim;
+    Some(Sought { key, other, fingerprint, policy, attempt })
 }
 
 fn is_asked(put: &Put) -> bool {

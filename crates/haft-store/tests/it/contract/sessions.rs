@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use haft_core::Principal;
-use haft_core::contract::Mode;
-use haft_core::ledger::{Claim, Place};
+use haft_core::contract::{Mode, SideEffectPolicy as Class};
+use haft_core::ledger::{Claim, Place, State};
 use haft_core::port::StoreError;
 use haft_core::session::{Phase, Recent, Session, Turn};
 use serde_json::json;
 
-use crate::bed::{START, claim, contract, digest, word};
+use crate::bed::{START, claim, contract, digest, fresh, of_class, settled, word};
 
 pub(crate) fn session() -> Session {
     Session {
@@ -64,7 +64,9 @@ contract! {
         let mut saved = session();
         saved.recent.extend([entered("c1"), entered("c2")]);
         let mut saved = store.save(saved).await.unwrap();
-        let place = |name: &str| Place { name: Some(name.into()), turn: 1, revision: 1 };
+        let place = |name: &str| Place {
+            name: Some(name.into()), turn: 1, revision: Some(1), binds_attempts: true,
+        };
         let placed = |key: &str, name: &str| Claim { place: Some(place(name)), ..claim(key) };
         assert_eq!(word(&store.claim(placed("as it was", "c1")).await.unwrap()), "fresh 1");
         // Something else changed: it has its place.
@@ -82,6 +84,30 @@ contract! {
         next.turn.number = 2;
         store.save(next).await.unwrap();
         assert_eq!(word(&store.claim(placed("of a turn before", "c2")).await.unwrap()), "displaced");
+    }
+
+    what_lost_its_place_and_may_have_been_done_is_unknown_and_not_called_displaced(bed) {
+        // Known to be in doubt, or left by a process that is gone.
+        for gone in [false, true] {
+            let (dead, store) = (bed.open(), bed.open());
+            let idempotent = |call: &str, place: Option<Place>| {
+                let mut claim = of_class(if gone { "left" } else { "told" }, Class::Idempotent);
+                claim.effect.call = format!("{call} {gone}");
+                Claim { place, ..claim }
+            };
+            let none_of_an_ended_session = |binds_attempts| Some(Place {
+                name: None, turn: 1, revision: None, binds_attempts,
+            });
+            match gone {
+                false => drop(settled(&*dead, idempotent("first", None), State::Unknown).await),
+                true => drop(fresh(&*dead, idempotent("first", None)).await),
+            }
+            drop(dead);
+            let bound = idempotent("second", none_of_an_ended_session(true));
+            assert_eq!(word(&store.claim(bound).await.unwrap()), "unknown");
+            let again = idempotent("third", none_of_an_ended_session(false));
+            assert_eq!(word(&store.claim(again).await.unwrap()), "fresh 2", "the ledger's to decide alone");
+        }
     }
 
     a_session_is_found_as_it_was_saved(bed) {

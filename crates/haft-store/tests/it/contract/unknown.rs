@@ -27,14 +27,15 @@ contract! {
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "unknown");
     }
 
-    what_an_earlier_version_left_open_is_not_begun_again(bed) {
+    what_was_begun_while_the_contract_used_no_connection_is_not_begun_again_through_one(bed) {
         let store = bed.open();
-        settled(&*store, same_act("first"), State::Unknown).await;
-        let anew = |before: &str| haft_core::ledger::Claim {
-            acts_before: vec![digest(before)], ..claim("second")
+        let doing = |key: &str, deed: &str| haft_core::ledger::Claim { deed: digest(deed), ..claim(key) };
+        settled(&*store, doing("first", "through none"), State::Unknown).await;
+        let through = |unconnected: &str| haft_core::ledger::Claim {
+            deed_unconnected: Some(digest(unconnected)), ..doing("second", "through work")
         };
-        assert_eq!(word(&store.claim(anew("one act")).await.unwrap()), "similar");
-        assert_eq!(word(&store.claim(anew("another")).await.unwrap()), "fresh 1");
+        assert_eq!(word(&store.claim(through("through none")).await.unwrap()), "similar");
+        assert_eq!(word(&store.claim(through("another")).await.unwrap()), "fresh 1");
     }
 
     what_a_tool_gets_again_under_another_contract_is_not_begun_again(bed) {
@@ -150,9 +151,35 @@ contract! {
         assert_eq!(word(&store.claim(same_act("third")).await.unwrap()), "fresh 1");
     }
 
+    what_asks_for_something_else_or_by_other_means_is_no_further_attempt(bed) {
+        for gone in [false, true] {
+            let (dead, store) = (bed.open(), bed.open());
+            let key = format!("gone {gone}");
+            let idempotent = || of_class(&key, Class::Idempotent);
+            match gone {
+                false => drop(settled(&*dead, idempotent(), State::Unknown).await),
+                true => drop(fresh(&*dead, idempotent()).await),
+            }
+            drop(dead);
+            let mut others = [idempotent(), idempotent(), idempotent()];
+            others[0].effect.tool_digest = digest("another contract");
+            others[1].effect.arguments = json!({ "amount": 500 });
+            others[2].effect.connection = Some("another account".into());
+            for other in others {
+                assert_eq!(word(&store.claim(other).await.unwrap()), "unknown");
+            }
+            let mut again = idempotent();
+            again.effect.call = format!("again {gone}");
+            assert_eq!(word(&store.claim(again).await.unwrap()), "fresh 2");
+        }
+    }
+
     what_does_no_harm_under_its_own_key_alone_is_held_back_under_another(bed) {
-        let idempotent = |key: &str, relies_on_its_key: bool| haft_core::ledger::Claim {
-            act: digest("one act"), relies_on_its_key, ..of_class(key, Class::Idempotent)
+        let idempotent = |key: &str, relies_on_its_key: bool| {
+            let mut claim = of_class(key, Class::Idempotent);
+            claim.act = digest("one act");
+            claim.effect.relies_on_its_key = relies_on_its_key;
+            claim
         };
         // Known to be in doubt, or left by a process that is gone.
         for gone in [false, true] {
@@ -168,12 +195,11 @@ contract! {
             again.effect.call = format!("again {open}");
             assert_eq!(word(&store.claim(again).await.unwrap()), "fresh 2", "under its own key");
             store.resolve("acme", &format!("again {open}"), said(false)).await.unwrap_err();
-            let other = idempotent(&format!("besides {gone}"), false);
-            assert_eq!(word(&store.claim(other).await.unwrap()), "fresh 1", "no key counts there");
             bed.clock.advance(LEASE);
-            for call in [format!("again {open}"), format!("call of besides {gone}")] {
-                store.resolve("acme", &call, said(false)).await.unwrap();
-            }
+            let other = idempotent(&format!("besides {gone}"), false);
+            let word = word(&store.claim(other).await.unwrap());
+            assert_eq!(word, "similar", "the open one relied on its key, whatever the contract says now");
+            store.resolve("acme", &format!("again {open}"), said(false)).await.unwrap();
         }
     }
 
