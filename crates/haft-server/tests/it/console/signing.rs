@@ -51,6 +51,15 @@ async fn wrong_keys_and_agents_keys_do_not() {
 }
 
 #[tokio::test]
+async fn a_form_that_signs_in_holds_a_token_and_not_much_more() {
+    let world = World::new().await;
+    for (bytes, status) in [(16 << 10, 401), (20 << 10, 413)] {
+        let reply = world.stranger().post("/console/sign-in", &[("key", &"x".repeat(bytes))]).await;
+        assert_eq!(reply.status, status, "{bytes}: {reply:?}");
+    }
+}
+
+#[tokio::test]
 async fn whoever_tries_a_name_does_not_keep_its_holder_out() {
     let world = World::new().await;
     let stranger = world.stranger();
