@@ -1,7 +1,10 @@
 //! A request's place in the room. Whoever sends a body slowly does not keep it meanwhile: it is given
-//! up when the body makes us wait, and taken again when all of the body is there.
+//! up when the body makes us wait, and taken again when all of the body is there. So it is while an issuer
+//! is asked for its keys, for somebody whom nobody knows yet.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -124,6 +127,21 @@ impl Seat {
         sitting.sit()?;
         sitting.body = None;
         Ok(())
+    }
+
+    /// Does something that may wait for others. The place is given up meanwhile, as for a body.
+    pub(crate) async fn without<T>(&self, waits: impl Future<Output = T>) -> Result<T, Problem> {
+        let mut waits = pin!(waits);
+        let done = poll_fn(|task| {
+            let done = waits.as_mut().poll(task);
+            if done.is_pending() {
+                self.stand_up();
+            }
+            done
+        });
+        let done = done.await;
+        self.sit_down()?;
+        Ok(done)
     }
 
     /// The request is answered. What others keep of it has no place.

@@ -49,8 +49,15 @@ pub(super) struct Keyset {
     client: reqwest::Client,
     pause: Duration,
     keys: ArcSwap<Loaded>,
-    /// When they were last asked for; whoever holds this asks.
-    asked: Mutex<Option<Instant>>,
+    /// Whoever holds this asks.
+    asked: Mutex<Asked>,
+}
+
+/// When keys were last asked for, and when that had an end.
+#[derive(Default)]
+struct Asked {
+    begun: Option<Instant>,
+    ended: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -74,7 +81,7 @@ impl Keyset {
             .no_proxy()
             .build()
             .map_err(|why| format!("no client: {why}"))?;
-        Ok(Self { place, client, pause, keys: ArcSwap::default(), asked: Mutex::new(None) })
+        Ok(Self { place, client, pause, keys: ArcSwap::default(), asked: Mutex::default() })
     }
 
     /// The key that a token names, or the only one that it can mean.
@@ -90,21 +97,25 @@ impl Keyset {
         {
             return Ok(key.clone());
         }
+        let came = Instant::now();
         // While somebody asks, a key that is known does for the others.
         let mut asked = match (self.asked.try_lock(), &found) {
             (Ok(asked), _) => asked,
             (Err(_), Some(key)) if loaded.is_younger(STALE) => return Ok(key.clone()),
             (Err(_), _) => self.asked.lock().await,
         };
-        let rested = asked.is_none_or(|at| at.elapsed() >= self.pause);
-        if rested && !self.is_newer_than(&loaded) {
-            *asked = Some(Instant::now());
+        let rested = asked.begun.is_none_or(|at| at.elapsed() >= self.pause);
+        // Who waited has waited for the answer: those in line do not ask one after the other.
+        let is_told = asked.ended.is_some_and(|at| at >= came);
+        if rested && !is_told && !self.is_newer_than(&loaded) {
+            asked.begun = Some(Instant::now());
             match self.fetch().await {
                 Ok(keys) => {
                     self.keys.store(Arc::new(Loaded { keys, at: Some(Instant::now()) }));
                 }
                 Err(why) => tracing::warn!(event = "jwks_not_fetched", why),
             }
+            asked.ended = Some(Instant::now());
         }
         let loaded = self.keys.load();
         let found = loaded.find(kid, algorithm).filter(|_| loaded.is_younger(STALE));
@@ -203,4 +214,23 @@ fn usable(jwk: &Jwk) -> Option<One> {
         algorithms: fitting.iter().filter(is_named).copied().collect(),
         key: Arc::new(DecodingKey::from_jwk(jwk).ok()?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_for_keys_that_do_not_come_wait_for_them_together() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let keys = Keyset::new(Place::Url(url), Duration::ZERO).unwrap();
+        let began = tokio::time::Instant::now();
+        let found = join_all((0..4).map(|_| keys.find(Some("k"), Algorithm::ES256))).await;
+        assert!(found.iter().all(Result::is_err));
+        let waited = began.elapsed();
+        assert!(waited < 2 * PATIENCE, "{waited:?}");
+    }
 }
