@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::ErrorKind;
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_runtime::runtime::Void;
 use maud::{Markup, html};
@@ -350,6 +351,8 @@ pub(crate) async fn answer(
     })?;
     let decided = match confirmations::answered(&door, &visitor.who, &id, approve).await {
         Ok(decided) => decided,
+        // An answer that could not be recorded is none, whatever stands there.
+        Err(why) if why.code() != ErrorKind::ConfirmationRefused.as_str() => return Err(why.into()),
         Err(why) => return overtaken(&door, &visitor, &id).await.ok_or(why.into()),
     };
     let status = decided.confirmation.status.as_str();

@@ -1,5 +1,9 @@
 //! Who comes in, who does not, and what a form must carry.
 
+use std::sync::Arc;
+
+use haft_store::{Options, Sqlite};
+use rusqlite::Connection;
 use tokio::io::AsyncReadExt as _;
 
 use super::world::{World, field, later};
@@ -221,6 +225,31 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let again = visit.post(&place, &fields).await;
     assert_eq!(again.status, 409, "once");
     assert!(again.body.contains("answered already, by user:ben: approved"), "{again:?}");
+}
+
+/// What could not be recorded is not told as if somebody else had been faster.
+#[tokio::test]
+async fn an_answer_that_was_not_recorded_is_told_as_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("haft.db");
+    let world = World::on(Arc::new(Sqlite::open(&file, Options::default()).unwrap())).await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let (first, second) =
+        (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
+    let open = second.get(&place).await.body;
+    let approved = first.click(&place, &place, &[("answer", "approve")]).await;
+    assert_eq!(approved.status, 303, "{approved:?}");
+    let refuses = "CREATE TRIGGER refuses BEFORE UPDATE ON confirmations \
+                   BEGIN SELECT RAISE(ABORT, 'no'); END;";
+    Connection::open(&file).unwrap().execute_batch(refuses).unwrap();
+    let (csrf, word) = (field(&open, "csrf"), field(&open, "word"));
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "deny")];
+    let failed = second.post(&place, &fields).await;
+    assert_eq!(failed.status, 503, "{failed:?}");
+    assert!(failed.body.contains("the answer could not be recorded"), "{failed:?}");
+    assert!(!failed.body.contains("answered already"), "{failed:?}");
 }
 
 #[tokio::test]
