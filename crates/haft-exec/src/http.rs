@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use haft_core::contract::{Gateway, HttpGateway, SideEffectPolicy};
 use haft_core::error::{ErrorKind, ToolError};
-use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::port::{Boxed, Ended, Execute, Host, Job};
 use haft_core::registry::{Implementation, Tool};
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::Value;
@@ -161,6 +161,7 @@ struct Trip<'a> {
     client: &'a Client,
     gateway: &'a HttpGateway,
     signer: Signer<'a>,
+    host: &'a dyn Host,
     end: Instant,
 }
 
@@ -183,7 +184,7 @@ impl Http {
             request.headers.insert(name, key);
         }
         let signer = Signer::of(job).map_err(Ended::NotBegun)?;
-        let mut trip = Trip { client, gateway, signer, end };
+        let mut trip = Trip { client, gateway, signer, host: &*job.host, end };
         match &gateway.pages {
             Some(pages) => pages::read(&mut trip, request, pages).await,
             None => {
@@ -234,6 +235,10 @@ impl Trip<'_> {
             Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message))
         };
         waiting.map_err(late)?.map_err(Ended::NotBegun)?;
+        // Credentials may have been waited for, and what let the call run may have gone meanwhile.
+        if let Some(why) = self.host.withdrawn() {
+            return Err(Ended::NotBegun(why));
+        }
         self.client.send(request, self.end).await.map_err(answer::fault)
     }
 }

@@ -345,6 +345,19 @@ fn unanswered(fault: Fault) -> ToolError {
             error.partial_side_effects = true;
             error
         }
+        // The service has said that it did it.
+        Fault::TooLong { why, status: 200..=299 } => {
+            let message =
+                "the image service says that it is done, and its answer is longer than is taken";
+            let mut error = ToolError::new(ErrorKind::InvalidOutput, message)
+                .suggest(
+                    "tell the user that it was done and may have been charged, and ask before trying again \
+                     with fewer or smaller images",
+                )
+                .caused_by(why);
+            error.partial_side_effects = true;
+            error
+        }
         Fault::TooLong { why, .. } => unanswered(Fault::Lost { why, timeout: false, status: None }),
     }
 }

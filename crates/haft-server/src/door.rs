@@ -110,7 +110,8 @@ pub struct Door {
     pub(crate) room: Room,
     /// For what people decide, when the room is full.
     aside: Room,
-    pub(crate) entrance: Arc<Semaphore>,
+    /// For whoever signs in.
+    entrance: Room,
     pub(crate) arriving: Arriving,
     pub(crate) places: Places,
     pub(crate) later: Later,
@@ -175,7 +176,7 @@ impl Door {
             used: mcp::Used::default(),
             room: Room::new(limits.at_once),
             aside: Room::new((limits.at_once / ASIDE).max(LEAST_ASIDE)),
-            entrance: Arc::new(Semaphore::new(ENTERING)),
+            entrance: Room::new(ENTERING),
             arriving: Arriving::default(),
             places: Places::new(limits.watchers),
             later: Later::new(limits.later),
@@ -243,6 +244,7 @@ impl Door {
         match at {
             At::Room => &self.room,
             At::Aside => &self.aside,
+            At::Entrance => &self.entrance,
         }
     }
 

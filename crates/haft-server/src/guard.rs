@@ -154,22 +154,31 @@ fn is_open(path: &str) -> bool {
 }
 
 /// Turned away at once: a queue would only make everybody late. Whoever is not in yet takes nobody's
-/// place; whoever asks how the server does must hear it above all when there is no room.
+/// place; whoever asks how the server does must hear it above all when there is no room. What pages are
+/// made of is constant, and waits for nothing.
 fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     match path {
-        _ if asks_how_it_does(path) => Ok(Seat::apart(door.clone(), None)),
-        _ if enters(path) => {
-            let entrance = door.entrance.clone().try_acquire_owned();
-            let place = entrance.map_err(|_| Problem::overloaded())?;
-            Ok(Seat::apart(door.clone(), Some(place)))
-        }
+        _ if asks_how_it_does(path) || is_asset(path) => Ok(Seat::apart(door.clone())),
+        _ if enters(path) => Seat::at_entrance(door.clone()),
         _ => Seat::enter(door.clone(), decides(path)),
     }
 }
 
-/// Whether a path is of the way in, where nobody is known: signing in, and what its page is made of.
+/// Whether a path is of the way in, where nobody is known. Other paths below it are pages of those who
+/// are in, whether they exist or not.
 fn enters(path: &str) -> bool {
-    [ENTRANCE, ASSETS].into_iter().any(|place| is_at(path, place))
+    path == ENTRANCE || is_one_of(path, ENTRANCE)
+}
+
+/// Whether a path is one of the files that pages are made of.
+fn is_asset(path: &str) -> bool {
+    is_one_of(path, ASSETS)
+}
+
+/// Whether a path is that of a place and one name below it.
+fn is_one_of(path: &str, place: &str) -> bool {
+    let name = path.strip_prefix(place).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
 /// Whether a path is of what people decide: what is configured, keys, connections, questions, effects, and
@@ -322,7 +331,7 @@ const DRESS: [(HeaderName, HeaderValue); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{decides, enters, is_text};
+    use super::{decides, enters, is_asset, is_text};
 
     #[test]
     fn what_people_decide_is_known_by_its_path() {
@@ -352,11 +361,27 @@ mod tests {
 
     #[test]
     fn the_way_in_is_known_by_its_path() {
-        for path in ["/console/sign-in", "/console/sign-in/abc", "/console/assets/console.css"] {
+        for path in ["/console/sign-in", "/console/sign-in/abc"] {
             assert!(enters(path), "{path}");
         }
-        for path in ["/console", "/console/sign-out", "/console/sign-ins", "/console/consent"] {
+        for path in [
+            "/console",
+            "/console/sign-out",
+            "/console/sign-ins",
+            "/console/sign-in/",
+            "/console/sign-in/abc/d",
+            "/console/consent",
+            "/console/assets/console.css",
+        ] {
             assert!(!enters(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_pages_are_made_of_is_known_by_its_path() {
+        assert!(is_asset("/console/assets/console.css"));
+        for path in ["/console/assets", "/console/assets/", "/console/assets/a/b", "/console"] {
+            assert!(!is_asset(path), "{path}");
         }
     }
 

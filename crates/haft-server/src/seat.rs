@@ -1,7 +1,10 @@
 //! A request's place in the room. Whoever sends a body slowly does not keep it meanwhile: it is given
-//! up when the body makes us wait, and taken again when all of the body is there.
+//! up when the body makes us wait, and taken again when all of the body is there. So it is while an issuer
+//! is asked for its keys, for somebody whom nobody knows yet.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -21,8 +24,8 @@ struct Sitting {
     place: Option<(At, OwnedSemaphorePermit)>,
     /// Whether it may be among those that are kept for people who decide.
     decides: bool,
-    /// Whether it is one of those that are given up: few wait at the entrance, and have their own.
-    lent: bool,
+    /// Where its place is. None where it needs none.
+    at: Option<At>,
     tenant: Option<Arc<str>>,
     share: Option<Share>,
     /// How much of the body came while the place was there.
@@ -41,6 +44,8 @@ pub(crate) enum At {
     /// Those that calls cannot take: whoever revokes the key of an agent must not wait behind what that
     /// agent does.
     Aside,
+    /// Those of whoever signs in.
+    Entrance,
 }
 
 /// What ends a body that is there when there is no place any more.
@@ -56,16 +61,22 @@ impl fmt::Display for Unseated {
 impl std::error::Error for Unseated {}
 
 impl Seat {
-    /// One that keeps its place to the end, where it has any.
-    pub(crate) fn apart(door: Arc<Door>, place: Option<OwnedSemaphorePermit>) -> Self {
-        let place = place.map(|place| (At::Room, place));
-        Self(Arc::new(Mutex::new(Sitting::new(door, place, false, false))))
+    /// One that needs no place.
+    pub(crate) fn apart(door: Arc<Door>) -> Self {
+        Self(Arc::new(Mutex::new(Sitting::new(door, None, false))))
+    }
+
+    /// One of those who sign in.
+    pub(crate) fn at_entrance(door: Arc<Door>) -> Result<Self, Problem> {
+        let mut sitting = Sitting::new(door, Some(At::Entrance), false);
+        sitting.sit()?;
+        Ok(Self(Arc::new(Mutex::new(sitting))))
     }
 
     /// One in the room. Nobody knows yet whose it is: where that is full, what people decide has a place
     /// when they are known, and none that strangers could keep.
     pub(crate) fn enter(door: Arc<Door>, decides: bool) -> Result<Self, Problem> {
-        let mut sitting = Sitting::new(door, None, true, decides);
+        let mut sitting = Sitting::new(door, Some(At::Room), decides);
         match sitting.sit_at(At::Room) {
             Err(problem) if !decides => return Err(problem),
             Ok(()) | Err(_) => {}
@@ -88,7 +99,7 @@ impl Seat {
     /// The body makes us wait.
     pub(crate) fn stand_up(&self) {
         let mut sitting = self.sitting();
-        if sitting.lent && sitting.place.take().is_some() {
+        if sitting.place.take().is_some() {
             sitting.share = None;
             let mut body = sitting.door.arriving.begin(sitting.tenant.clone());
             // More would be too much, and is refused then.
@@ -110,12 +121,27 @@ impl Seat {
     /// All of the body is there.
     pub(crate) fn sit_down(&self) -> Result<(), Problem> {
         let mut sitting = self.sitting();
-        if !sitting.lent || sitting.place.is_some() || sitting.left {
+        if sitting.place.is_some() || sitting.left {
             return Ok(());
         }
         sitting.sit()?;
         sitting.body = None;
         Ok(())
+    }
+
+    /// Does something that may wait for others. The place is given up meanwhile, as for a body.
+    pub(crate) async fn without<T>(&self, waits: impl Future<Output = T>) -> Result<T, Problem> {
+        let mut waits = pin!(waits);
+        let done = poll_fn(|task| {
+            let done = waits.as_mut().poll(task);
+            if done.is_pending() {
+                self.stand_up();
+            }
+            done
+        });
+        let done = done.await;
+        self.sit_down()?;
+        Ok(done)
     }
 
     /// The request is answered. What others keep of it has no place.
@@ -127,19 +153,15 @@ impl Seat {
 }
 
 impl Sitting {
-    fn new(
-        door: Arc<Door>,
-        place: Option<(At, OwnedSemaphorePermit)>,
-        lent: bool,
-        decides: bool,
-    ) -> Self {
-        let (tenant, share, body) = (None, None, None);
-        Self { door, place, decides, lent, tenant, share, bytes: 0, body, left: false }
+    fn new(door: Arc<Door>, at: Option<At>, decides: bool) -> Self {
+        let (place, tenant, share, body) = (None, None, None, None);
+        Self { door, place, at, decides, tenant, share, bytes: 0, body, left: false }
     }
 
     /// Takes what is missing of a place and of the tenant's part.
     fn sit(&mut self) -> Result<(), Problem> {
-        match self.sit_at(At::Room) {
+        let Some(at) = self.at else { return Ok(()) };
+        match self.sit_at(at) {
             Err(_) if self.decides => self.sit_at(At::Aside),
             sat => sat,
         }

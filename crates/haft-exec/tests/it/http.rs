@@ -8,14 +8,21 @@ mod rig;
 pub(crate) mod server;
 mod tls;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_core::ErrorKind;
-use serde_json::json;
+use haft_core::connection::Lease;
+use haft_core::contract::Capability;
+use haft_core::error::ToolError;
+use haft_core::port::{Boxed, Broker, Execute as _, Host, Job, Want};
+use haft_exec::Http;
+use serde_json::{Value, json};
 
-use crate::rig::{data, error};
+use crate::rig::{data, error, scope};
 pub(crate) use rig::client;
-use rig::{auth, bearer, call, tool, within};
+use rig::{Fixed, auth, bearer, bound, call, tool, within};
 use server::{Does, Server, json as says, response};
 
 /// How a call ended, in two words.
@@ -44,6 +51,63 @@ async fn a_request_is_what_the_contract_says() {
     assert!(request.contains("x-source: me\r\n"), "{request}");
     assert!(request.contains("idempotency-key: key-1\r\n"), "{request}");
     assert!(request.ends_with("\r\n\r\n{\"labels\":[\"x\"],\"title\":\"T\"}"), "{request}");
+}
+
+/// Lets a call begin until its credentials were asked for.
+struct LetIn {
+    fixed: Fixed,
+    gone: Arc<AtomicBool>,
+}
+
+impl Broker for LetIn {
+    fn lease<'a>(&'a self, want: &'a Want) -> Boxed<'a, Result<Lease, ToolError>> {
+        self.gone.store(true, Ordering::SeqCst);
+        self.fixed.lease(want)
+    }
+
+    fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool> {
+        self.fixed.refused(want, lease)
+    }
+}
+
+struct Rules(Arc<AtomicBool>);
+
+impl Host for Rules {
+    fn call<'a>(
+        &'a self,
+        _: Capability,
+        _: &'a str,
+        _: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        Box::pin(async { Ok(Value::Null) })
+    }
+
+    fn withdrawn(&self) -> Option<ToolError> {
+        let why = || ToolError::new(ErrorKind::Transient, "what let the call run changed");
+        self.0.load(Ordering::SeqCst).then(why)
+    }
+}
+
+/// Whoever waited for credentials may be let in no longer.
+#[tokio::test]
+async fn what_let_a_call_run_is_looked_at_when_its_credentials_are_there() {
+    for (connected, expected, requests) in [(false, "{}", 1), (true, "not begun, transient", 0)] {
+        let server = Server::saying(says("200 OK", "{}")).await;
+        let gone = Arc::new(AtomicBool::new(false));
+        let fixed = Fixed {
+            presented: bearer("s3cret"),
+            hosts: vec!["127.0.0.1".to_owned()],
+            asked: parking_lot::Mutex::default(),
+        };
+        let broker = Arc::new(LetIn { fixed, gone: gone.clone() });
+        let tool = Arc::new(tool(json!({"method": "POST", "url": server.url("/pay")})));
+        let time = Duration::from_secs(5);
+        let job = Job::new(tool, json!({}), scope("call_1"), Arc::new(Rules(gone)), time, None);
+        let auth = connected.then(|| bound(broker, &["127.0.0.1"]));
+        let ended = Http::new(client()).execute(job.with_auth(auth)).await;
+        let came = if connected { end(ended) } else { data(ended).to_string() };
+        assert_eq!((came.as_str(), server.seen().len()), (expected, requests));
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::ErrorKind;
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_runtime::runtime::Void;
 use maud::{Markup, html};
@@ -76,7 +77,7 @@ pub(crate) async fn list(
             true => {
                 room -= size;
                 let void = door.runtime.void(one).await;
-                question(&door, &visitor, one, void)
+                question(&door, &visitor, one, void, answers(one, void, now_ms))
             }
             false => entry(one, size),
         });
@@ -126,24 +127,27 @@ pub(crate) async fn show(
 async fn shown(door: &Door, visitor: &Visitor, one: Confirmation, said: Markup) -> Response {
     let now_ms = door.runtime.store().now_ms();
     let place = format!("{HOME}/confirmations/{}", encode(&one.id));
-    let is_open = is_open(&one, now_ms);
-    let void = if is_open { door.runtime.void(&one).await } else { None };
+    let void = if is_open(&one, now_ms) { door.runtime.void(&one).await } else { None };
+    let answers = answers(&one, void, now_ms);
     let content = html! {
         p .path { a href={ (HOME) "/confirmations" } { "Approvals" } }
         h1 { "A question " (badge(stands(&one, now_ms))) }
         (said)
-        @if is_open && !is_fresh(visitor) { (sign_in::proving(visitor, &place, "to answer")) }
+        @if !answers.is_empty() && !is_fresh(visitor) { (sign_in::proving(visitor, &place, "to answer")) }
         @if let Some(by) = &one.decided_by { p { "Answered by " (visible(&by.to_string())) "." } }
-        @if is_open { (question(door, visitor, &one, void)) } @else { (asked(&one, None, page::empty())) }
+        (question(door, visitor, &one, void, answers))
     };
     page::page(visitor, "/confirmations", "A question", &content)
 }
 
 /// What was answered before, perhaps by the first half of a double click.
-fn answered_already(one: &Confirmation) -> Option<Markup> {
+fn answered_already(one: &Confirmation, now_ms: i64) -> Option<Markup> {
     let by = one.decided_by.as_ref()?;
     let how = match one.status {
         ConfirmationStatus::Pending => return None,
+        ConfirmationStatus::Approved if one.expires_at_ms <= now_ms => {
+            "approved, and its time was over before a call was made with it"
+        }
         ConfirmationStatus::Approved => "approved",
         ConfirmationStatus::Denied => "denied",
         ConfirmationStatus::Spent => "approved, and the call was made with it",
@@ -188,16 +192,52 @@ fn entry(one: &Confirmation, size: usize) -> Markup {
     }
 }
 
-/// A question that waits, whole, with its buttons for whoever may press them.
-fn question(door: &Door, visitor: &Visitor, one: &Confirmation, void: Option<Void>) -> Markup {
-    let below = if one.actor == visitor.who.principal {
-        html! { p .note { "You asked for this yourself: somebody else has to answer." } }
+/// An answer: its word, its button, and how that looks.
+type Answer = (&'static str, &'static str, &'static str);
+
+const DENY: Answer = ("deny", "Deny", "quiet");
+const APPROVE: Answer = ("approve", "Approve", "strong");
+/// A no is one also where somebody has said yes before.
+const TAKE_BACK: Answer = ("deny", "Take back", "quiet");
+
+/// What can be answered to a question now.
+fn answers(one: &Confirmation, void: Option<Void>, now_ms: i64) -> &'static [Answer] {
+    match one.status {
+        _ if one.expires_at_ms <= now_ms => &[],
+        ConfirmationStatus::Pending if void.is_some() => &[DENY],
+        ConfirmationStatus::Pending => &[DENY, APPROVE],
+        ConfirmationStatus::Approved => &[TAKE_BACK],
+        ConfirmationStatus::Denied | ConfirmationStatus::Spent => &[],
+    }
+}
+
+/// A question, whole, with its buttons.
+fn question(
+    door: &Door,
+    visitor: &Visitor,
+    one: &Confirmation,
+    void: Option<Void>,
+    answers: &[Answer],
+) -> Markup {
+    asked(one, void, below(door, visitor, one, answers))
+}
+
+/// The buttons, for whoever may press them, or why they may not.
+fn below(door: &Door, visitor: &Visitor, one: &Confirmation, answers: &[Answer]) -> Markup {
+    let is_open = one.status == ConfirmationStatus::Pending;
+    if answers.is_empty() {
+        page::empty()
+    } else if one.actor == visitor.who.principal {
+        let what = if is_open { "has to answer" } else { "can take the approval back" };
+        html! { p .note { "You asked for this yourself: somebody else " (what) "." } }
     } else if is_fresh(visitor) {
-        buttons(door, visitor, one, void)
+        html! {
+            @if !is_open { p .note { "The approval was not used yet. Taken back, it is a no." } }
+            (buttons(door, visitor, one, answers))
+        }
     } else {
         page::empty()
-    };
-    asked(one, void, below)
+    }
 }
 
 /// Everything that is asked.
@@ -234,15 +274,12 @@ fn asked(one: &Confirmation, void: Option<Void>, below: Markup) -> Markup {
 }
 
 /// Each answer is a form of its own, good once, on a page that was there long enough to be read.
-fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation, void: Option<Void>) -> Markup {
-    const ANSWERS: [(&str, &str, &str); 2] =
-        [("deny", "Deny", "quiet"), ("approve", "Approve", "strong")];
+fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation, answers: &[Answer]) -> Markup {
     let word = door.visits.ask(&visitor.id, &one.id);
-    let most = if void.is_some() { 1 } else { 2 };
     let place = format!("{HOME}/confirmations/{}", encode(&one.id));
     html! {
         div .row {
-            @for (answer, name, tone) in ANSWERS.into_iter().take(most) {
+            @for (answer, name, tone) in answers {
                 form method="post" action=(place) data-wait="1000" {
                     (page::token(visitor))
                     input type="hidden" name="word" value=(word);
@@ -350,6 +387,8 @@ pub(crate) async fn answer(
     })?;
     let decided = match confirmations::answered(&door, &visitor.who, &id, approve).await {
         Ok(decided) => decided,
+        // An answer that could not be recorded is none, whatever stands there.
+        Err(why) if why.code() != ErrorKind::ConfirmationRefused.as_str() => return Err(why.into()),
         Err(why) => return overtaken(&door, &visitor, &id).await.ok_or(why.into()),
     };
     let status = decided.confirmation.status.as_str();
@@ -360,7 +399,7 @@ pub(crate) async fn answer(
 async fn overtaken(door: &Door, visitor: &Visitor, id: &str) -> Option<Response> {
     need(&visitor.who, Role::Approver).ok()?;
     let one = confirmations::one(door, &visitor.who, id).await.ok()?;
-    let said = answered_already(&one)?;
+    let said = answered_already(&one, door.runtime.store().now_ms())?;
     let mut page = shown(door, visitor, one, said).await;
     *page.status_mut() = StatusCode::CONFLICT;
     Some(page)

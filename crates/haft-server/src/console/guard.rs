@@ -17,7 +17,7 @@ use super::posted::Posted;
 use super::visits::{Held, Seen, same};
 use super::{HOME, encode};
 use crate::body;
-use crate::door::Door;
+use crate::door::{Door, Limits};
 use crate::guard::Credential;
 use crate::problem::Problem;
 use crate::seat::Seat;
@@ -126,7 +126,7 @@ async fn checked(door: &Door, visitor: &Visitor, request: Request) -> Result<Req
     }
     let (mut parts, body) = request.into_parts();
     same_origin(&parts.headers)?;
-    let posted = posted(door, &parts.headers, body).await?;
+    let posted = posted(&parts.headers, body, &door.limits).await?;
     if !posted.one("csrf").is_some_and(|token| same(token, &visitor.csrf)) {
         let why = Problem::forbidden("the form is not from this visit");
         return Err(why.advise("load the page again, and send its form"));
@@ -137,15 +137,15 @@ async fn checked(door: &Door, visitor: &Visitor, request: Request) -> Result<Req
 
 /// The fields of a form.
 pub(crate) async fn posted(
-    door: &Door,
     headers: &HeaderMap,
     body: axum::body::Body,
+    limits: &Limits,
 ) -> Result<Posted, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| !kind.starts_with("application/x-www-form-urlencoded")) {
         return Err(Problem::unsupported("this is not a form", "send the form of the page"));
     }
-    Ok(Posted::read(&body::bytes(body, &door.limits).await?))
+    Ok(Posted::read(&body::bytes(body, limits).await?))
 }
 
 /// Whether a form was sent by a page of this very origin, port included. Browsers say so.

@@ -42,6 +42,11 @@ impl Ids {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a request has this id.
+    pub(super) fn holds(&self, id: &Value) -> bool {
+        self.set().contains(&*id.to_string())
+    }
+
     /// Takes an id, as JSON has it: `1` and `"1"` are two.
     pub(super) fn take(&self, id: &Value) -> Result<Taken, Problem> {
         let id: Arc<str> = id.to_string().into();

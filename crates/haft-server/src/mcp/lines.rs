@@ -155,7 +155,6 @@ where
     ) -> Result<RxJsonRpcMessage<RoleServer>, Wrong> {
         match &mut message {
             JsonRpcMessage::Request(asked) => {
-                // Under its own id, the refusal would be taken for the answer of the first.
                 let taken = self.ids.take(&id.unwrap_or_default());
                 let taken = taken.map_err(|why| Wrong::of_problem(Value::Null, &why))?;
                 asked.request.extensions_mut().insert(taken.clone());
@@ -250,7 +249,7 @@ where
                     return Some(message);
                 }
                 Err(wrong) => {
-                    let (to, line) = (self.to.clone(), wrong.to_line());
+                    let (to, line) = (self.to.clone(), wrong.beside(&self.ids).to_line());
                     self.telling = Some(tokio::spawn(async move { write(&to, line).await }));
                 }
             }

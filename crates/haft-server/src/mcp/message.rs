@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::coded::{code, coded};
 use super::handler::WATCHED;
+use super::ids::Ids;
 use crate::problem::Problem;
 
 const META: &str = "_meta";
@@ -47,6 +48,12 @@ impl Wrong {
     pub(super) fn too_long(id: Value, most: usize) -> Self {
         let wrong = Self::of_problem(id, &Problem::too_large(most));
         Self { why: format!("the message has more than {most} bytes"), ..wrong }
+    }
+
+    /// The same beside other requests: under the id of one of them it would be taken for its answer.
+    pub(super) fn beside(self, others: &Ids) -> Self {
+        let id = if others.holds(&self.id) { Value::Null } else { self.id };
+        Self { id, ..self }
     }
 
     /// The HTTP status: a message that can be answered as such is no bad request.

@@ -90,8 +90,10 @@ pub(super) fn complete(handler: &Handler, request: &CompleteRequestParams) -> Co
         }
         _ => Vec::new(),
     };
+    let (total, more) = (u32::try_from(found.len()).ok(), found.len() > CompletionInfo::MAX_VALUES);
     found.truncate(CompletionInfo::MAX_VALUES);
-    CompleteResult::new(CompletionInfo::new(found).unwrap_or_default())
+    let completion = CompletionInfo::with_pagination(found, total, more);
+    CompleteResult::new(completion.unwrap_or_default())
 }
 
 fn of_prompt(handler: &Handler, name: &str, argument: &ArgumentInfo) -> Vec<String> {

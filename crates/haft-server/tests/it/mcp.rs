@@ -917,6 +917,29 @@ async fn whatever_can_be_looked_up_is_offered_for_our_templates() {
 }
 
 #[tokio::test]
+async fn whoever_is_offered_a_part_is_told_that_there_is_more() {
+    let served = Served::new().await;
+    for at in 0..101 {
+        let place = format!("/v1/admin/agents/many-{at:03}");
+        let made = served.send(&served.admin, "PUT", &place, &[], Some(json!({}))).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+    let method = "completion/complete";
+    let headers = [ACCEPT, ("MCP-Protocol-Version", NEWER), ("Mcp-Method", method)];
+    for (begun, offered, total, more) in [("many-", 100, 101, true), ("many-00", 10, 10, false)] {
+        let params = json!({"argument": {"name": "agent", "value": begun},
+            "ref": {"type": "ref/resource", "uri": "haft://tools/agent/{agent}/enabled"},
+            "_meta": meta(json!({}))});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let told = served.send(&served.operator, "POST", "/mcp/helper", &headers, Some(body)).await;
+        let told = told.json();
+        let came = &told["result"]["completion"];
+        assert_eq!(came["values"].as_array().map(Vec::len), Some(offered), "{told}");
+        assert_eq!((&came["total"], &came["hasMore"]), (&json!(total), &json!(more)), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_for_look_up_only_lists_and_runs_nothing() {
     let only = |door: haft_server::Door| {
         door.with_mcp(Settings { discovery_only: true, ..Settings::default() })

@@ -368,6 +368,34 @@ async fn an_id_is_one_request_s_until_it_is_answered() {
     panic!("the id is never free again");
 }
 
+/// A refusal under the id of a request that is under way would be taken for its answer.
+#[tokio::test]
+async fn what_is_refused_beside_a_request_of_the_same_id_does_not_answer_that() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({})).await;
+    let call = json!({"name": "echo", "arguments": {"text": "wait"}});
+    pipe.send(json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call})).await;
+    served.ran(1).await;
+    let long = "x".repeat(2 << 20);
+    for (id, under) in [(7, Value::Null), (8, json!(8))] {
+        for rest in [
+            r#""method":"tools/call","params":[]"#.to_owned(),
+            r#""method":"tools/call","params":{"name":7}"#.to_owned(),
+            r#""method":7"#.to_owned(),
+            format!(r#""method":"ping","params":{{"a":"{long}"}}"#),
+        ] {
+            pipe.raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#)).await;
+            let refused = pipe.next().await;
+            assert!(refused["error"].is_object(), "{refused}");
+            assert_eq!(refused["id"], under, "{rest:.60}: {refused}");
+        }
+    }
+    served.gate()(1);
+    let done = pipe.next().await;
+    assert_eq!((&done["id"], served.runs()), (&json!(7), 1), "{done}");
+    assert_eq!(done["result"]["structuredContent"], json!({"said": {"text": "wait"}}), "{done}");
+}
+
 /// Whoever reads a line is dropped whenever an answer is to be written.
 #[tokio::test]
 async fn a_line_that_comes_in_pieces_is_whole_though_others_are_answered_meanwhile() {

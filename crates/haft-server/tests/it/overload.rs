@@ -181,9 +181,8 @@ async fn fill(served: &Arc<Served>) -> JoinSet<u16> {
     calls
 }
 
-/// What decides is known by its path, and whoever uses that has no place before they are known.
-#[tokio::test]
-async fn strangers_do_not_take_the_places_of_those_who_decide() {
+/// A server whose issuer says nothing when it is asked for its keys.
+async fn waiting_for_keys() -> (Arc<Served>, TcpListener) {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let issuer = json!({"issuer": "https://login.example", "audience": ["haft"],
@@ -192,7 +191,39 @@ async fn strangers_do_not_take_the_places_of_those_who_decide() {
     let limits = Limits { at_once: PLACES, ..Limits::default() };
     let memory = Arc::new(Memory::new());
     let served = Served::build(memory, limits, |builder| builder, |door| door.issuers(issuers));
-    let served = Arc::new(served.await);
+    (Arc::new(served.await), silent)
+}
+
+/// A form that signs in.
+fn signing_in(key: &str) -> String {
+    let form = format!("key={key}");
+    format!(
+        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://localhost\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    )
+}
+
+/// A forged token may take as long as its issuer, and meanwhile others come in.
+#[tokio::test]
+async fn forged_tokens_of_a_slow_issuer_do_not_close_the_way_into_the_console() {
+    let (served, silent) = waiting_for_keys().await;
+    let mut strangers = Vec::new();
+    for _ in 0..150 {
+        let mut stream = served.connect().await;
+        stream.write_all(signing_in(FORGED).as_bytes()).await.unwrap();
+        strangers.push(stream);
+    }
+    let asked = silent.accept().await.unwrap();
+    let entered = served.raw(signing_in(&served.operator).as_bytes()).await;
+    assert_eq!(entered.status, 303, "{entered:?}");
+    drop((asked, strangers));
+}
+
+/// What decides is known by its path, and whoever uses that has no place before they are known.
+#[tokio::test]
+async fn strangers_do_not_take_the_places_of_those_who_decide() {
+    let (served, silent) = waiting_for_keys().await;
     let calls = fill(&served).await;
     let ask = format!(
         "GET /v1/effects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {FORGED}\r\n\r\n"
@@ -224,13 +255,7 @@ async fn look(served: &Served, cookie: &str, path: &str) -> Reply {
 async fn the_console_has_its_tenants_part_of_the_room() {
     let served = Served::with(Limits { at_once: PLACES, ..Limits::default() }).await;
     let served = Arc::new(served);
-    let form = format!("key={}", served.operator);
-    let enter = format!(
-        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://localhost\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
-        form.len()
-    );
-    let entered = served.raw(enter.as_bytes()).await;
+    let entered = served.raw(signing_in(&served.operator).as_bytes()).await;
     let cookie = entered.header("set-cookie").unwrap_or_else(|| panic!("{entered:?}"));
     let cookie = cookie.split(';').next().unwrap();
     let tool = "/console/tools/helper/shop__echo";

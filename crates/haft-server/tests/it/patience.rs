@@ -94,13 +94,18 @@ async fn whoever_drips_holds_nobody_up_and_is_let_go() {
 
 /// A request whose body the server has begun to wait for.
 async fn awaited(served: &Served, body: &str) -> TcpStream {
-    let mut stream = served.connect().await;
     let head = format!(
         "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
         served.agent,
         body.len()
     );
+    begun(served, &head).await
+}
+
+/// The same with another head.
+async fn begun(served: &Served, head: &str) -> TcpStream {
+    let mut stream = served.connect().await;
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut told = [0; 25];
     stream.read_exact(&mut told).await.unwrap();
@@ -154,6 +159,36 @@ async fn bodies_that_are_awaited_keep_nobody_out() {
     assert_eq!(served.runs(), ran + 5, "nothing is done for whoever was refused");
     served.gate()(4);
     assert_eq!(busy.join_all().await, [200; 4]);
+}
+
+/// A form that signs in, up to its key.
+fn signing_in(key: &str) -> String {
+    let form = format!("key={key}");
+    format!(
+        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\
+         Connection: close\r\nExpect: 100-continue\r\n\r\n",
+        form.len()
+    )
+}
+
+/// Whoever has no key keeps nobody from showing theirs.
+#[tokio::test]
+async fn forms_that_are_awaited_do_not_close_the_way_into_the_console() {
+    let served = Served::with(Limits { at_once: 8, ..Limits::default() }).await;
+    let mut slow = Vec::new();
+    for _ in 0..SLOW {
+        slow.push(begun(&served, &signing_in(&served.operator)).await);
+    }
+    for file in ["console.css", "console.js", "icon.svg"] {
+        let got = served.get("", &format!("/console/assets/{file}")).await;
+        assert_eq!(got.status, 200, "{file}: {got:?}");
+    }
+    let asked = served.get("", "/console/sign-in").await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    // The last of them shows a key after all.
+    let form = format!("key={}", served.operator);
+    assert_eq!(sent(slow.pop().unwrap(), &form).await, "HTTP/1.1 303");
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 use crate::client::Served;
 use crate::mcp;
@@ -78,20 +79,31 @@ struct Jwks {
     url: String,
     keys: Arc<Mutex<Vec<Value>>>,
     asked: Arc<AtomicUsize>,
+    /// How many answers it may give.
+    answer: Arc<Semaphore>,
 }
 
 impl Jwks {
     async fn serve(keys: Vec<Value>) -> Self {
+        let jwks = Self::slow(keys).await;
+        jwks.answer.add_permits(Semaphore::MAX_PERMITS / 2);
+        jwks
+    }
+
+    /// One that answers when it is let.
+    async fn slow(keys: Vec<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/jwks.json", listener.local_addr().unwrap());
         let keys = Arc::new(Mutex::new(keys));
         let asked = Arc::new(AtomicUsize::new(0));
-        let (from, count) = (keys.clone(), asked.clone());
+        let answer = Arc::new(Semaphore::new(0));
+        let (from, count, may) = (keys.clone(), asked.clone(), answer.clone());
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut head = [0; 2048];
                 let _ = stream.read(&mut head).await;
                 count.fetch_add(1, Ordering::SeqCst);
+                may.acquire().await.unwrap().forget();
                 let body = json!({"keys": *from.lock().unwrap()}).to_string();
                 let head = format!(
                     "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -100,7 +112,13 @@ impl Jwks {
                 let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
             }
         });
-        Self { url, keys, asked }
+        Self { url, keys, asked, answer }
+    }
+
+    async fn is_asked(&self) {
+        while self.asked() == 0 {
+            tokio::task::yield_now().await;
+        }
     }
 
     fn asked(&self) -> usize {
@@ -183,6 +201,28 @@ async fn a_token_opens_what_its_claims_say() {
     let acting = ed.sign(&claims(json!({"agent": "helper", "on_behalf_of": "mara"})));
     assert_ne!(served.post(&acting, "/v1/agents/helper/calls", call).await.status, 200);
     assert_eq!(jwks.asked(), 1, "keys are kept");
+}
+
+/// Keys are asked for by one request at a time, and not again for a while.
+#[tokio::test]
+async fn whoever_hangs_up_does_not_keep_others_from_an_issuers_keys() {
+    let ed = Pair::ed("one");
+    let jwks = Jwks::slow(vec![ed.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 3600)).await;
+    let token = ed.sign(&claims(json!({})));
+    let mut stranger = served.connect().await;
+    let ask = "GET /v1/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer";
+    let forged = Pair::ed("two").sign(&claims(json!({})));
+    stranger.write_all(format!("{ask} {forged}\r\n\r\n").as_bytes()).await.unwrap();
+    jwks.is_asked().await;
+    drop(stranger);
+    // Until the server has seen that.
+    while served.get(&served.admin, "/metrics").await.body.contains("in_flight 1\n") {
+        tokio::task::yield_now().await;
+    }
+    jwks.answer.add_permits(1);
+    assert_eq!(served.get(&token, "/v1/calls").await.status, 200);
+    assert_eq!(jwks.asked(), 1);
 }
 
 #[tokio::test]

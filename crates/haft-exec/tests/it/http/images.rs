@@ -179,7 +179,7 @@ async fn an_endpoint_that_lies_is_found_out() {
             false,
         ),
         (says("500 Oh", "{}"), ErrorKind::Transient, "refused (500)", true),
-        (huge, ErrorKind::Transient, "broke off", true),
+        (huge, ErrorKind::InvalidOutput, "is done, and its answer is longer", true),
     ] {
         let server = Server::saying(does).await;
         let auth = auth(bearer("sk-123456"), &["127.0.0.1"]);

@@ -10,7 +10,7 @@ use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, P
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// After this long keys are asked for again, so that a withdrawn one does not open for ever.
 const FRESH: Duration = Duration::from_secs(600);
@@ -45,12 +45,24 @@ impl Place {
 
 /// An issuer's keys.
 pub(super) struct Keyset {
+    pause: Duration,
+    kept: Arc<Kept>,
+    /// Whoever holds this asks.
+    asked: Arc<Mutex<Asked>>,
+}
+
+/// The keys that are there, and where they come from.
+struct Kept {
     place: Place,
     client: reqwest::Client,
-    pause: Duration,
     keys: ArcSwap<Loaded>,
-    /// When they were last asked for; whoever holds this asks.
-    asked: Mutex<Option<Instant>>,
+}
+
+/// When keys were last asked for, and when that had an end.
+#[derive(Default)]
+struct Asked {
+    begun: Option<Instant>,
+    ended: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -74,7 +86,8 @@ impl Keyset {
             .no_proxy()
             .build()
             .map_err(|why| format!("no client: {why}"))?;
-        Ok(Self { place, client, pause, keys: ArcSwap::default(), asked: Mutex::new(None) })
+        let kept = Kept { place, client, keys: ArcSwap::default() };
+        Ok(Self { pause, kept: Arc::new(kept), asked: Arc::default() })
     }
 
     /// The key that a token names, or the only one that it can mean.
@@ -83,37 +96,49 @@ impl Keyset {
         kid: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<Arc<DecodingKey>, String> {
-        let loaded = self.keys.load_full();
+        let loaded = self.kept.keys.load_full();
         let found = loaded.find(kid, algorithm);
         if let Some(key) = &found
             && loaded.is_younger(FRESH)
         {
             return Ok(key.clone());
         }
+        let came = Instant::now();
         // While somebody asks, a key that is known does for the others.
-        let mut asked = match (self.asked.try_lock(), &found) {
+        let asked = match (self.asked.clone().try_lock_owned(), &found) {
             (Ok(asked), _) => asked,
             (Err(_), Some(key)) if loaded.is_younger(STALE) => return Ok(key.clone()),
-            (Err(_), _) => self.asked.lock().await,
+            (Err(_), _) => self.asked.clone().lock_owned().await,
         };
-        let rested = asked.is_none_or(|at| at.elapsed() >= self.pause);
-        if rested && !self.is_newer_than(&loaded) {
-            *asked = Some(Instant::now());
-            match self.fetch().await {
-                Ok(keys) => {
-                    self.keys.store(Arc::new(Loaded { keys, at: Some(Instant::now()) }));
-                }
-                Err(why) => tracing::warn!(event = "jwks_not_fetched", why),
-            }
+        let rested = asked.begun.is_none_or(|at| at.elapsed() >= self.pause);
+        // Who waited has waited for the answer: those in line do not ask one after the other.
+        let is_told = asked.ended.is_some_and(|at| at >= came);
+        if rested && !is_told && !self.is_newer_than(&loaded) {
+            // On a task of its own: whoever asks may hang up, and nobody asks again for a while.
+            let asking = tokio::spawn(self.kept.clone().ask(asked));
+            // One that breaks has brought no keys.
+            let _ = asking.await;
         }
-        let loaded = self.keys.load();
+        let loaded = self.kept.keys.load();
         let found = loaded.find(kid, algorithm).filter(|_| loaded.is_younger(STALE));
         found.ok_or_else(|| "no key of the issuer fits".to_owned())
     }
 
     /// Whether somebody has fetched since.
     fn is_newer_than(&self, seen: &Loaded) -> bool {
-        self.keys.load().at != seen.at
+        self.kept.keys.load().at != seen.at
+    }
+}
+
+impl Kept {
+    /// Asks for the keys, once.
+    async fn ask(self: Arc<Self>, mut asked: OwnedMutexGuard<Asked>) {
+        asked.begun = Some(Instant::now());
+        match self.fetch().await {
+            Ok(keys) => self.keys.store(Arc::new(Loaded { keys, at: Some(Instant::now()) })),
+            Err(why) => tracing::warn!(event = "jwks_not_fetched", why),
+        }
+        asked.ended = Some(Instant::now());
     }
 
     async fn fetch(&self) -> Result<Vec<One>, String> {
@@ -203,4 +228,23 @@ fn usable(jwk: &Jwk) -> Option<One> {
         algorithms: fitting.iter().filter(is_named).copied().collect(),
         key: Arc::new(DecodingKey::from_jwk(jwk).ok()?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_for_keys_that_do_not_come_wait_for_them_together() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let keys = Keyset::new(Place::Url(url), Duration::ZERO).unwrap();
+        let began = tokio::time::Instant::now();
+        let found = join_all((0..4).map(|_| keys.find(Some("k"), Algorithm::ES256))).await;
+        assert!(found.iter().all(Result::is_err));
+        let waited = began.elapsed();
+        assert!(waited < 2 * PATIENCE, "{waited:?}");
+    }
 }

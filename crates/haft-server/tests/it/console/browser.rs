@@ -95,6 +95,18 @@ async fn a_person_approves_what_an_agent_asked_for() {
     let done = world.called("pay", json!({"text": text}), "k1").await;
     assert_eq!(done["ok"], json!(true), "{done}");
     assert_eq!(world.runs(), 1);
+    // Who changes their mind before it was used says so on its page.
+    let asked = world.called("pay", json!({"text": "cake"}), "k2").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap();
+    let place = world.url(&format!("/console/confirmations/{id}"));
+    tab.go(&place).await;
+    tab.click_through("button.strong").await;
+    tab.go(&place).await;
+    tab.click_through("button[aria-label='Take back shop__pay']").await;
+    assert!(tab.text().await.contains("Recorded: denied"));
+    let refused = world.called("pay", json!({"text": "cake"}), "k2").await;
+    assert_eq!(refused["error"]["kind"], json!("confirmation_refused"), "{refused}");
+    assert_eq!(world.runs(), 1);
     assert_eq!(tab.complaints, Vec::<String>::new());
 }
 

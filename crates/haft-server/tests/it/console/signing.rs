@@ -1,5 +1,9 @@
 //! Who comes in, who does not, and what a form must carry.
 
+use std::sync::Arc;
+
+use haft_store::{Manual, Memory, Options, Sqlite};
+use rusqlite::Connection;
 use tokio::io::AsyncReadExt as _;
 
 use super::world::{World, field, later};
@@ -48,6 +52,15 @@ async fn wrong_keys_and_agents_keys_do_not() {
     assert_eq!(statuses.last(), Some(&429));
     let other = stranger.post("/console/sign-in", &[("key", &world.approver)]).await;
     assert_eq!(other.status, 303, "others are not kept out");
+}
+
+#[tokio::test]
+async fn a_form_that_signs_in_holds_a_token_and_not_much_more() {
+    let world = World::new().await;
+    for (bytes, status) in [(16 << 10, 401), (20 << 10, 413)] {
+        let reply = world.stranger().post("/console/sign-in", &[("key", &"x".repeat(bytes))]).await;
+        assert_eq!(reply.status, status, "{bytes}: {reply:?}");
+    }
 }
 
 #[tokio::test]
@@ -212,6 +225,94 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let again = visit.post(&place, &fields).await;
     assert_eq!(again.status, 409, "once");
     assert!(again.body.contains("answered already, by user:ben: approved"), "{again:?}");
+}
+
+#[tokio::test]
+async fn an_approval_that_was_not_used_is_taken_back_by_whoever_may_answer() {
+    let world = World::new().await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let visit = world.signed_in(&world.approver).await;
+    let approved = visit.click(&place, &place, &[("answer", "approve")]).await;
+    assert_eq!(approved.status, 303, "{approved:?}");
+    let list = visit.get("/console/confirmations").await.body;
+    assert!(list.contains(&place) && !list.contains("Take back"), "its page is one click away");
+    // By the rules of every answer: whoever has shown their key lately, on a page that was read, once.
+    later(6 * 60).await;
+    let page = visit.get(&place).await.body;
+    assert!(page.contains("Show your key again to answer"), "{page}");
+    assert!(!page.contains("name=\"word\""), "{page}");
+    let visit = world.signed_in(&world.admin).await;
+    let page = visit.get(&place).await.body;
+    assert!(page.contains("Take back shop__pay") && !page.contains("Approve shop__pay"), "{page}");
+    let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "deny")];
+    assert_eq!(visit.post(&place, &fields).await.status, 403, "too early");
+    later(2).await;
+    let taken = visit.post(&place, &fields).await;
+    assert_eq!(taken.header("location"), Some("/console/confirmations?done=denied"), "{taken:?}");
+    let again = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    assert_eq!(again["error"]["kind"], "confirmation_refused", "{again}");
+    assert_eq!(world.runs(), 0, "nothing was done");
+    let page = visit.get(&place).await.body;
+    assert!(page.contains(">denied<") && !page.contains("name=\"word\""), "{page}");
+}
+
+#[tokio::test]
+async fn an_approval_that_was_used_or_has_expired_is_not_taken_back() {
+    let clock = Manual::at(1_800_000_000_000);
+    let world = World::on(Arc::new(Memory::with_clock(clock.clone()))).await;
+    for (text, is_used, why) in [
+        ("tea", true, "the call was made with it"),
+        ("cake", false, "its time was over before a call was made with it"),
+    ] {
+        let asked = world.called("pay", serde_json::json!({"text": text}), text).await;
+        let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+        let place = format!("/console/confirmations/{id}");
+        let visit = world.signed_in(&world.approver).await;
+        visit.click(&place, &place, &[("answer", "approve")]).await;
+        let open = visit.get(&place).await.body;
+        let (csrf, word) = (field(&open, "csrf"), field(&open, "word"));
+        if is_used {
+            let done = world.called("pay", serde_json::json!({"text": text}), text).await;
+            assert_eq!(done["ok"], true, "{done}");
+        } else {
+            clock.advance(16 * 60 * 1000);
+        }
+        let page = visit.get(&place).await.body;
+        assert!(!page.contains("Take back"), "{text}: {page}");
+        later(2).await;
+        let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "deny")];
+        let late = visit.post(&place, &fields).await;
+        assert_eq!(late.status, 409, "{text}: {late:?}");
+        assert!(late.body.contains(why), "{text}: {late:?}");
+    }
+}
+
+/// What could not be recorded is not told as if somebody else had been faster.
+#[tokio::test]
+async fn an_answer_that_was_not_recorded_is_told_as_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("haft.db");
+    let world = World::on(Arc::new(Sqlite::open(&file, Options::default()).unwrap())).await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let (first, second) =
+        (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
+    let open = second.get(&place).await.body;
+    let approved = first.click(&place, &place, &[("answer", "approve")]).await;
+    assert_eq!(approved.status, 303, "{approved:?}");
+    let refuses = "CREATE TRIGGER refuses BEFORE UPDATE ON confirmations \
+                   BEGIN SELECT RAISE(ABORT, 'no'); END;";
+    Connection::open(&file).unwrap().execute_batch(refuses).unwrap();
+    let (csrf, word) = (field(&open, "csrf"), field(&open, "word"));
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "deny")];
+    let failed = second.post(&place, &fields).await;
+    assert_eq!(failed.status, 503, "{failed:?}");
+    assert!(failed.body.contains("the answer could not be recorded"), "{failed:?}");
+    assert!(!failed.body.contains("answered already"), "{failed:?}");
 }
 
 #[tokio::test]
