@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::contract::Confirmation as Rule;
+use haft_core::ledger::{EffectRecord, State};
 use haft_core::{Call, Envelope};
 use serde_json::{Map, Value, json};
 
@@ -45,9 +46,14 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -
         "refusal": refusal.as_ref().map(|refusal| told(call.call(), refusal)),
         "wouldRun": (approved || !needs_approval)
             && refusal.is_none()
-            && earlier.as_ref().is_none_or(|record| record.state.frees_its_key()),
+            && earlier.as_ref().is_none_or(is_begun_again),
     });
     Envelope { result: Ok(plan), intents: Vec::new(), meta: trip.meta(false) }
+}
+
+/// Whether what is on record is followed by another attempt, where nothing refuses that.
+fn is_begun_again(earlier: &EffectRecord) -> bool {
+    earlier.state.frees_its_key() || earlier.state == State::Unknown
 }
 
 /// What the call would be told instead of being run.

@@ -227,6 +227,12 @@ async fn a_dry_run_foresees_acts_of_unknown_outcome_and_used_keys() {
     let conflict = (false, json!("conflict"), json!("claim"));
     assert_eq!(foreseen(&world, call("order", "third")).await, conflict, "the key of the chair");
     assert_eq!(world.acts("order"), 2);
+    // What does no harm twice is sent again, as it was.
+    world.next("put", Does::Ends(lost()));
+    world.next("put", Does::Ends(lost()));
+    assert_eq!(kind(&world.call(call("put", "p")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(foreseen(&world, call("put", "p")).await, (true, Value::Null, Value::Null));
+    assert!(world.call(call("put", "p")).await.is_ok());
 }
 
 #[tokio::test]
