@@ -51,6 +51,9 @@ pub struct Meta {
     /// The id under which it is on record.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub record_id: Arc<str>,
+    /// The call that carried it out, where this is its answer given again: what it did is found and undone by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_of: Option<Arc<str>>,
     /// The tool's canonical id, or the name that was asked for.
     pub tool: Arc<str>,
     /// The contract's version.

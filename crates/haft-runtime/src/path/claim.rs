@@ -198,7 +198,18 @@ async fn claimed(
         }
         Ok(Claimed::InFlight(record)) => {
             trip.warnings.extend(replay::otherwise(&record, joined.effective()));
-            Err(replay::attach(inner, &record).await.map_or(Ended::Left(record), Ended::Answer))
+            let Some(answer) = replay::attach(inner, &record).await else {
+                return Err(Ended::Left(record));
+            };
+            // That takes as long as the call does, and whoever waited may have no right to the answer any more.
+            if let Err(refusal) = gate::let_in(inner, &joined.call().caller) {
+                trip.rule = refusal.rule;
+                return Err(refused(refusal.error).into());
+            }
+            if answer.cached {
+                trip.replay_of = Some(record.effect.call.as_str().into());
+            }
+            Err(answer.into())
         }
         Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record).into()),
         // A repetition that turned out to be a new attempt: now a person is asked.
@@ -259,6 +270,7 @@ async fn not_begun(
 fn answered(trip: &mut Trip, joined: &Joined, record: EffectRecord) -> Answer {
     trip.warnings.extend(replay::undone(&record));
     trip.warnings.extend(replay::otherwise(&record, joined.effective()));
+    trip.replay_of = Some(record.effect.call.as_str().into());
     let mut answer = replay::replayed(&record);
     // A process that died in between has not told the session what the handler asked of it.
     if record.effect.session.is_some() && record.effect.session == joined.call().session {

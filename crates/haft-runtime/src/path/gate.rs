@@ -75,13 +75,13 @@ pub(crate) fn let_in(inner: &Inner, caller: &Caller) -> Result<(), Refusal> {
     }
     let why = match caller.credential.as_deref() {
         Some(Credential::Key { kept: Some(key), .. }) if !inner.has_key(key) => {
-            "the key that this was asked with has been revoked; nothing was begun"
+            "the key that this was asked with has been revoked"
         }
         Some(Credential::Key { ends_at_ms: Some(at), .. }) if *at <= inner.store.now_ms() => {
-            "the key that this was asked with has expired; nothing was begun"
+            "the key that this was asked with has expired"
         }
         Some(Credential::Token { last_s }) if *last_s < machine_s() => {
-            "the token that this was asked with has expired; nothing was begun"
+            "the token that this was asked with has expired"
         }
         Some(Credential::Key { .. } | Credential::Token { .. }) | None => return Ok(()),
     };

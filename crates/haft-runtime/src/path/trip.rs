@@ -49,6 +49,8 @@ pub(crate) struct Trip {
     pub(crate) confided: Option<Arc<Confided>>,
     /// The effect whose kept answer this is.
     pub(crate) replays: Option<Box<Replayed>>,
+    /// The call that carried out what is answered.
+    pub(crate) replay_of: Option<Arc<str>>,
     /// What stands for the model's id where that holds a secret or is long.
     hidden_id: Option<Box<str>>,
     /// What stands for the session's id: callers write what they like there, too.
@@ -89,6 +91,7 @@ impl Trip {
             leased: None,
             confided: None,
             replays: None,
+            replay_of: None,
             hidden_id: None,
             hidden_session: None,
         });
@@ -157,6 +160,7 @@ impl Trip {
             // The model's own id where it has one: the same from start to result.
             call_id: self.call.id.as_deref().map_or_else(|| self.id.clone(), Arc::from),
             record_id: self.id,
+            replay_of: self.replay_of,
             tool: self.tool,
             tool_version: self.tool_version,
             registry_version: self.registry_version,

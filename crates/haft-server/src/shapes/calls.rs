@@ -49,6 +49,8 @@ pub(crate) struct Meta {
     call_id: String,
     /// The id under which it is on record.
     record_id: Option<String>,
+    /// The call that carried it out, where this is its answer given again: what it did is found and undone by that.
+    replay_of: Option<String>,
     /// The tool's canonical id, or the name that was asked for.
     tool: String,
     /// The contract's version.

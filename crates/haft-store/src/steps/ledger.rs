@@ -166,9 +166,9 @@ fn is_displaced(on: &mut impl Tables, claim: &Claim, again: bool) -> Res<bool> {
 
 /// An attempt that may have done it and is over, as nobody knows it.
 fn unknown(on: &mut impl Tables, head: &Head) -> Res<Box<EffectRecord>> {
-    match head.state {
-        State::Started => Ok(Box::new(give_up(on, head)?)),
-        _ => seen(on, head),
+    match head.state == State::Started {
+        true => Ok(Box::new(give_up(on, head)?)),
+        false => seen(on, head),
     }
 }
 

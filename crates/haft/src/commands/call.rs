@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_core::call::{Call as Request, Overrule, RawArguments};
 use haft_core::contract::{Capability, Mode};
+use haft_core::outcome::Meta;
 use haft_core::port::{Invoke as _, Journal as _};
 use haft_core::session::Session;
 use haft_core::{Caller, Digest, Envelope, ErrorKind, Principal};
@@ -303,9 +304,18 @@ fn show(envelope: &Envelope, options: &Call, made: &Made, out: &mut Output) -> a
         meta.tool,
         meta.tool_version.as_deref().unwrap_or("-"),
         meta.duration_ms,
-        if meta.cached { ", answered from the ledger" } else { "" },
+        answered_from(meta),
         // A dry run is not on record.
         if options.dry_run { String::new() } else { format!(", call {}", meta.record_id) },
     ));
     Ok(())
+}
+
+/// Where the answer was found, if nothing was done for it now.
+fn answered_from(meta: &Meta) -> String {
+    match &meta.replay_of {
+        _ if !meta.cached => String::new(),
+        Some(call) => format!(", answered from the ledger: {call} did it"),
+        None => ", answered from the ledger".to_owned(),
+    }
 }

@@ -31,8 +31,13 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
     };
     let config = at.config()?;
     let store = open_store(&config)?;
-    if store.only_read().is_none() {
-        store.recover().await?;
+    // What is on record is told also where nothing can be written.
+    if store.only_read().is_none()
+        && let Err(why) = store.recover().await
+    {
+        out.note(&format!(
+            "warning: what processes that are gone have left is shown as they left it: {why}"
+        ));
     }
     let tool = match &options.tool {
         Some(name) => Some(super::calls::meant(&store, &options.operator.tenant, name).await?),

@@ -25,6 +25,7 @@ async fn a_repetition_is_answered_and_not_done_again() {
     let second = world.call(call("order", "k1")).await;
     assert_eq!(first.result, second.result);
     assert!(!first.meta.cached && second.meta.cached);
+    assert_eq!((first.meta.replay_of, second.meta.replay_of), (None, Some(first.meta.record_id)));
     assert_eq!(world.acts("order"), 1);
 }
 

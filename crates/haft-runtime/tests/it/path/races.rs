@@ -361,6 +361,33 @@ async fn nothing_is_begun_after_a_wait_for_whoever_is_not_let_in_any_more() {
     }
 }
 
+/// Whoever waits for the call that runs waits as long as that does.
+#[tokio::test]
+async fn a_duplicate_whose_key_is_revoked_while_it_waits_is_told_nothing() {
+    let records = Records::of_one("default", "default");
+    let world = World::with(rules(&["shop__*"]), |builder| builder.records(records));
+    let key = keep_key(&world.runtime, 0).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let world = Arc::new(world);
+    let made = |call: Call| {
+        let world = world.clone();
+        tokio::spawn(async move { world.call(call).await })
+    };
+    let first = made(call("order", "k"));
+    begun.notified().await;
+    let second = made(with(kept(&key), call("order", "k")));
+    // It has come to where it waits once nothing else is left to do.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    keep_key(&world.runtime, key.version).await;
+    go.notify_one();
+    assert!(first.await.unwrap().is_ok());
+    let told = second.await.unwrap().result.unwrap_err();
+    assert_eq!((told.kind, world.acts("order")), (ErrorKind::Denied, 1), "{told:?}");
+}
+
 #[tokio::test]
 async fn a_handler_calls_no_tool_any_more_once_its_key_is_revoked() {
     let records = Records::of_one("default", "default");
