@@ -51,26 +51,22 @@ async fn a_form_calls_a_tool_once_however_often_it_is_sent() {
     let visit = world.signed_in(&world.operator).await;
     let place = "/console/tools/helper/shop__book";
     let page = visit.get(place).await.body;
-    let (csrf, key) = (field(&page, "csrf"), field(&page, "key"));
-    let dry = [("csrf", csrf.as_str()), ("key", &key), ("a.0", "tea"), ("do", "dry")];
-    let shown = visit.post(place, &dry).await;
+    let key = field(&page, "key");
+    let shown = visit.call("book", &[("key", &key), ("a.0", "tea"), ("do", "dry")]).await;
     assert!(shown.body.contains("nothing was done"), "{}", shown.body);
     assert_eq!(world.runs(), 0);
-    let call =
-        [("csrf", csrf.as_str()), ("key", &key), ("a.0", "tea"), ("a.1", "2"), ("do", "call")];
     for _ in 0..2 {
-        let shown = visit.post(place, &call).await;
+        let call = [("key", &*key), ("a.0", "tea"), ("a.1", "2"), ("do", "call")];
+        let shown = visit.call("book", &call).await;
         assert_eq!(shown.status, 200);
         assert!(shown.body.contains("&quot;said&quot;: &quot;tea&quot;"), "{}", shown.body);
     }
     assert_eq!(world.runs(), 1, "a second click does nothing");
-    let wrong =
-        [("csrf", csrf.as_str()), ("key", "k2"), ("a.0", "tea"), ("a.1", "many"), ("do", "call")];
-    let shown = visit.post(place, &wrong).await.body;
+    let wrong = [("key", "k2"), ("a.0", "tea"), ("a.1", "many"), ("do", "call")];
+    let shown = visit.call("book", &wrong).await.body;
     assert!(shown.contains("invalid arguments") && shown.contains("value=\"many\""), "{shown}");
-    let raw =
-        [("csrf", csrf.as_str()), ("key", "k3"), ("raw", "{\"text\": \"milk\"}"), ("do", "call")];
-    let shown = visit.post(place, &raw).await.body;
+    let raw = [("key", "k3"), ("raw", "{\"text\": \"milk\"}"), ("do", "call")];
+    let shown = visit.call("book", &raw).await.body;
     assert!(shown.contains("&quot;said&quot;: &quot;milk&quot;"), "{shown}");
 }
 
@@ -78,8 +74,6 @@ async fn a_form_calls_a_tool_once_however_often_it_is_sent() {
 async fn what_is_wrong_with_a_form_is_said_at_its_field() {
     let world = World::new().await;
     let visit = world.signed_in(&world.operator).await;
-    let place = "/console/tools/helper/shop__echo";
-    let csrf = field(&visit.get(place).await.body, "csrf");
     // What was filled in, and the field that it is wrong with.
     for (name, value, wrong) in [
         ("a.1", "99", "a.1"),
@@ -87,18 +81,18 @@ async fn what_is_wrong_with_a_form_is_said_at_its_field() {
         ("a.0", "", "a.0"),
         ("raw", "{\"text\": 7, \"count\": 99}", "raw"),
     ] {
-        let mut fields = vec![("csrf", csrf.as_str()), ("do", "dry"), (name, value)];
+        let mut fields = vec![("do", "dry"), (name, value)];
         if name == "a.1" {
             fields.push(("a.0", "tea"));
         }
-        let page = visit.post(place, &fields).await.body;
+        let page = visit.call("echo", &fields).await.body;
         assert_eq!(page.matches("aria-invalid=\"true\"").count(), 1, "{name}={value}: {page}");
         let at = page.split("aria-invalid").next().unwrap().rsplit(" id=\"").next().unwrap();
         assert!(at.starts_with(&format!("{wrong}\"")), "{name}={value}: {at}");
         assert!(page.contains("<section class=\"outcome\""), "{page}");
     }
-    let both = [("csrf", &*csrf), ("do", "call"), ("a.0", "tea"), ("raw", "{\"text\": \"milk\"}")];
-    let page = visit.post(place, &both).await.body;
+    let both = [("do", "call"), ("a.0", "tea"), ("raw", "{\"text\": \"milk\"}")];
+    let page = visit.call("echo", &both).await.body;
     assert!(page.contains("say different things"), "{page}");
     assert_eq!(world.runs(), 0);
 }
@@ -404,10 +398,8 @@ async fn what_was_sought_goes_along_to_a_tool_and_back() {
 async fn a_dry_run_says_whether_it_would_run_and_names_no_record() {
     let world = World::new().await;
     let visit = world.signed_in(&world.operator).await;
-    let csrf = visit.csrf().await;
     for (tool, said) in [("echo", ">would run<"), ("pay", ">would not run<")] {
-        let dry = [("csrf", csrf.as_str()), ("key", "k"), ("a.0", "tea"), ("do", "dry")];
-        let page = visit.post(&format!("/console/tools/helper/shop__{tool}"), &dry).await.body;
+        let page = visit.call(tool, &[("a.0", "tea"), ("do", "dry")]).await.body;
         assert!(page.contains(said) && !page.contains(">ok<"), "{page}");
         assert!(!page.contains("/console/calls/"), "{page}");
     }
@@ -568,9 +560,8 @@ async fn questions_that_are_void_hide_none_that_waits() {
 async fn from_a_call_one_comes_to_its_effect_and_to_whoever_can_answer() {
     let world = World::new().await;
     let visit = world.signed_in(&world.operator).await;
-    let csrf = visit.csrf().await;
-    let call = [("csrf", csrf.as_str()), ("key", "k"), ("a.0", "tea"), ("do", "call")];
-    let lost = visit.post("/console/tools/helper/shop__lose", &call).await.body;
+    let call = [("a.0", "tea"), ("do", "call")];
+    let lost = visit.call("lose", &call).await.body;
     let (_, effect) = lost.split_once("/console/effects/").unwrap();
     let effect = format!("/console/effects/{}", effect.split_once('"').unwrap().0);
     assert!(lost.contains("/errors/unknown_outcome"), "{lost}");
@@ -579,14 +570,12 @@ async fn from_a_call_one_comes_to_its_effect_and_to_whoever_can_answer() {
     assert!(of_call.contains(&effect) && of_call.contains(">unknown<"), "{of_call}");
     let page = visit.get(&effect).await.body;
     assert!(page.contains("to settle is to say") && page.contains("nothing undoes it"), "{page}");
-    let echo = visit.post("/console/tools/helper/shop__echo", &call).await.body;
+    let echo = visit.call("echo", &call).await.body;
     assert!(!echo.contains("/console/effects/"), "what only reads has none: {echo}");
-    let asked = visit.post("/console/tools/helper/shop__pay", &call).await.body;
+    let asked = visit.call("pay", &call).await.body;
     assert!(asked.contains("whose key has the role") && !asked.contains("/console/confirmations"));
     let admin = world.signed_in(&world.admin).await;
-    let csrf = admin.csrf().await;
-    let call = [("csrf", csrf.as_str()), ("key", "k2"), ("a.0", "milk"), ("do", "call")];
-    let asked = admin.post("/console/tools/helper/shop__pay", &call).await.body;
+    let asked = admin.call("pay", &[("a.0", "milk"), ("do", "call")]).await.body;
     assert!(asked.contains("for somebody else than you"), "{asked}");
 }
 
