@@ -3,7 +3,7 @@
 use haft_core::Principal;
 use serde_json::json;
 
-use super::world::{World, field};
+use super::world::{World, field, later};
 
 #[tokio::test]
 async fn a_form_of_a_tool_that_has_changed_since_calls_nothing() {
@@ -91,4 +91,44 @@ async fn a_form_calls_with_the_account_that_was_chosen_and_no_other() {
     let mark = field(&reply.body, "made-for.crm");
     let again: Vec<_> = [("made-for.crm", mark.as_str())].into_iter().chain(form).collect();
     assert_eq!((visit.post(place, &again).await.status, world.runs()), (200, 1));
+}
+
+#[tokio::test]
+async fn a_form_of_an_account_that_was_made_anew_does_nothing_to_the_other() {
+    let world = World::new().await;
+    account(&world, "crm.example.com").await;
+    let visit = world.signed_in(&world.admin).await;
+    let place = "/console/connections/crm";
+    let page = visit.get(place).await.body;
+    later(2).await;
+    another(&world).await;
+    let before = visit.get(place).await.body;
+    for filled in [
+        &[("do", "secret"), ("secret", "the-secret-of-the-first")][..],
+        &[("do", "grant"), ("principals", "agent:*"), ("tools", "*")],
+        &[("do", "revoke"), ("principal", "user:ada")],
+        &[("do", "test"), ("url", "https://crm.example.com/")],
+        &[("do", "consent"), ("authorize_url", "https://crm.example.com/")],
+        &[("do", "remove"), ("sure", "yes")],
+    ] {
+        let kept = ["csrf", "word", "made-for"].map(|name| (name, field(&page, name)));
+        let form: Vec<_> = kept.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let reply = visit.post(place, &[&form[..], filled].concat()).await;
+        assert_eq!(reply.status, 409, "{filled:?}: {reply:?}");
+        assert!(reply.body.contains("another has its id by now"), "{filled:?}: {reply:?}");
+    }
+    let after = visit.get(place).await.body;
+    for page in [&before, &after] {
+        assert!(page.contains("other.example.net") && page.contains("<dd>1</dd>"), "{page}");
+        assert!(page.contains("Take crm back from user:ada"), "{page}");
+        assert!(!page.contains("agent:*</th>"), "{page}");
+    }
+    // Another secret makes it no other account: a page that was open meanwhile is still about it.
+    for secret in ["tok-4d20a1b5c7", "tok-91e3f08b26"] {
+        let kept = ["csrf", "made-for"].map(|name| (name, field(&after, name)));
+        let form: Vec<_> = kept.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let filled = [("do", "secret"), ("secret", secret)];
+        let page = visit.post(place, &[&form[..], &filled].concat()).await.body;
+        assert!(page.contains("It has a new secret"), "{page}");
+    }
 }
