@@ -24,6 +24,7 @@ use super::words;
 use crate::api::connections::grants::{self, NewGrant};
 use crate::api::connections::{self as api, Connection, Tested, test};
 use crate::api::consents::{self, Asker, Consent};
+use crate::api::only_if::OnlyIf;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::Problem;
@@ -420,7 +421,7 @@ async fn replaced(
 ) -> Result<Markup, Problem> {
     let secret = posted.filled("secret").map(SecretText::new);
     let secret = secret.ok_or_else(|| Problem::malformed("the new secret is empty"))?;
-    let one = api::changed(door, &visitor.who, id, &secret).await?;
+    let one = api::changed(door, &visitor.who, id, &secret, &OnlyIf::default()).await?;
     Ok(html! {
         div .notice.good role="status" {
             p { "It has a new secret; the next call uses it." }

@@ -34,6 +34,23 @@ async fn a_key_is_shown_once_and_opens_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_another_than_was_read_is_not_revoked() {
+    let served = Served::new().await;
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let (key, place) = (made.json()["key"].clone(), made.header("location").unwrap().to_owned());
+    assert_eq!(made.header("etag"), Some("\"v1\""));
+    for tag in ["\"v9\"", "v1", "W/\"v1\""] {
+        check(&delete(&served, &served.admin, &place, tag).await, 412, "precondition_failed");
+    }
+    check(&delete(&served, &served.stranger, &place, "\"v1\"").await, 404, "not_found");
+    assert_eq!(echo(&served, key.as_str().unwrap(), "helper").await.status, 200);
+    check(&delete(&served, &served.admin, &place, "\"v1\"").await, 200, "");
+    check(&delete(&served, &served.admin, &place, "\"v1\"").await, 412, "precondition_failed");
+    check(&delete(&served, &served.admin, &place, "*").await, 200, "");
+}
+
+#[tokio::test]
 async fn what_a_revoked_approver_has_approved_counts_no_longer() {
     let served = Served::new().await;
     let make = async |wanted| served.post(&served.admin, "/v1/admin/keys", wanted).await;
