@@ -69,18 +69,12 @@ pub(crate) async fn list(
     };
     let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
     let more = page::cut(&mut open, WAITING).map(|one| one.id.clone());
+    let (mut waiting, mut void) = (Vec::with_capacity(open.len()), Vec::new());
     let mut room = ROOM;
-    let mut waiting = Vec::with_capacity(open.len());
     for one in &open {
-        let size = size(one);
-        waiting.push(match size <= SHORT.min(room) {
-            true => {
-                room -= size;
-                let void = door.runtime.void(one).await;
-                question(&door, &visitor, one, void, answers(one, void, now_ms))
-            }
-            false => entry(one, size),
-        });
+        let why = door.runtime.void(one).await;
+        let asked = among_others(&door, &visitor, one, why, &mut room);
+        if why.is_some() { void.push(asked) } else { waiting.push(asked) }
     }
     let (after, limit) = (asked.after.clone(), Some(PAGE + 1));
     let filter = confirmations::Filter { after, limit, ..confirmations::Filter::default() };
@@ -96,16 +90,37 @@ pub(crate) async fn list(
         @if !is_fresh(&visitor) && !open.is_empty() {
             (sign_in::proving(&visitor, "/console/confirmations", "to answer"))
         }
-        @if open.is_empty() { (page::nothing("Nothing waits for a person.")) }
+        @if waiting.is_empty() && more.is_none() { (page::nothing("Nothing waits for a person.")) }
         @for one in waiting { (one) }
+        @if !void.is_empty() {
+            h2 { "Can no longer be approved" }
+            @for one in void { (one) }
+        }
         @if let Some(more) = more {
-            p { a href={ (HOME) "/confirmations?waits=" (encode(&more)) } { "More that wait" } }
+            p { a href={ (HOME) "/confirmations?waits=" (encode(&more)) } { "More that nobody has answered" } }
         }
         h2 { "Answered or expired" }
         (answered(&past, now_ms))
         (page::older("/confirmations", &[], last.as_deref()))
     };
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
+}
+
+/// A question in the list: whole, where there is room for it.
+fn among_others(
+    door: &Door,
+    visitor: &Visitor,
+    one: &Confirmation,
+    void: Option<Void>,
+    room: &mut usize,
+) -> Markup {
+    let size = size(one);
+    if size > SHORT.min(*room) {
+        return entry(one, size);
+    }
+    *room -= size;
+    let now_ms = door.runtime.store().now_ms();
+    question(door, visitor, one, void, answers(one, void, now_ms))
 }
 
 fn is_fresh(visitor: &Visitor) -> bool {

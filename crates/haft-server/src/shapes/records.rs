@@ -49,6 +49,9 @@ pub(crate) struct Confirmation {
     asked_at_ms: i64,
     /// When it is void.
     expires_at_ms: i64,
+    /// Why an approval would be refused, where nobody has answered and it would: `rules_changed`,
+    /// `tool_changed`, `tool_gone`, `connection_gone` or `expired`.
+    void: Option<String>,
 }
 
 /// A question that was answered.

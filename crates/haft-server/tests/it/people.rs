@@ -26,6 +26,10 @@ async fn a_person_approves_and_an_agent_cannot() {
     assert_eq!(listed[0]["arguments"], json!({"text": "7 euro"}));
     let answered = served.post(&served.operator, &path, json!({"approve": true})).await;
     assert_eq!(answered.status, 200, "{answered:?}");
+    assert_eq!(served.get(&served.operator, &path).await.json(), answered.json()["confirmation"]);
+    assert_eq!(served.get(&served.agent, &path).await.status, 403, "as the list");
+    check(&served.get(&served.stranger, &path).await, 404, "not_found");
+    check(&served.get(&served.operator, "/v1/confirmations/none").await, 404, "not_found");
     assert_eq!(served.runs(), 0);
     let done = served.send(&served.agent, "POST", calls, &key, Some(body)).await;
     assert_eq!((done.status, served.runs()), (200, 1), "{done:?}");
@@ -50,6 +54,13 @@ async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked
     let rules = json!({"deny": ["send"]});
     check(&put(&served, &served.admin, "/v1/admin/policies/new", "", rules).await, 201, "");
     let path = format!("/v1/confirmations/{id}");
+    let list = "/v1/confirmations?status=pending";
+    for one in [
+        served.get(&served.operator, &path).await.json(),
+        served.get(&served.operator, list).await.json()[0].clone(),
+    ] {
+        assert_eq!((&one["id"], &one["void"]), (&json!(id), &json!("rules_changed")), "{one}");
+    }
     let refused = served.post(&served.operator, &path, json!({"approve": true})).await;
     check(&refused, 403, "confirmation_refused");
     assert_eq!(refused.json()["details"]["why"], "rules_changed", "{refused:?}");
@@ -60,6 +71,8 @@ async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked
     assert_eq!(over_socket["problem"]["details"]["why"], "rules_changed", "{over_socket}");
     // What is asked now is answered.
     let path = format!("/v1/confirmations/{}", ask().await);
+    let open = served.get(&served.operator, &path).await.json();
+    assert_eq!((&open["status"], open.get("void")), (&json!("pending"), None), "{open}");
     check(&served.post(&served.operator, &path, json!({"approve": true})).await, 200, "");
     assert_eq!(served.post(&served.agent, calls, body).await.status, 200);
     assert_eq!(served.runs(), 1);

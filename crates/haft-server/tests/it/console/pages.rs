@@ -313,6 +313,25 @@ async fn a_question_says_that_its_approval_would_count_for_nothing() {
     let page = visit.get("/console/confirmations").await.body;
     assert!(page.contains("It cannot be approved: the rules have changed"), "{page}");
     assert!(page.contains("Deny shop__pay") && !page.contains("Approve shop__pay"), "{page}");
+    assert!(page.contains("Nothing waits for a person") && page.contains("no longer be approved"));
+    assert!(!page.contains("<span class=\"unseen\"> waiting"), "nor is it counted: {page}");
+    // What is asked under the new rules waits, and is counted, behind however much that is void.
+    let store = runtime.store();
+    let (tenant, limit) = ("ours".to_owned(), 1);
+    let asked = haft_core::port::ConfirmationFilter { tenant, limit, ..Default::default() };
+    let old = store.confirmations(asked.clone()).await.unwrap().remove(0);
+    world.called("pay", json!({"text": "milk"}), "k2").await;
+    for n in 0..30 {
+        let mut void = old.clone();
+        (void.id, void.binding) = (format!("void-{n}"), Digest::of_json(&json!(n)));
+        void.asked_at_ms += 60_000;
+        store.ask(void.into()).await.unwrap();
+    }
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains(">1<span class=\"unseen\"> waiting"), "{page}");
+    let (waits, void) = page.split_once("Can no longer be approved").unwrap();
+    assert!(waits.contains("Pay for milk?") && !waits.contains("Pay for tea?"), "{waits}");
+    assert!(void.contains("Pay for tea?") && !void.contains("Approve shop__pay"), "{void}");
 }
 
 #[tokio::test]
@@ -530,7 +549,10 @@ async fn many_questions_are_pages_and_none_is_left_out() {
     let (_, more) = page.split_once("/console/confirmations?waits=").unwrap();
     let more = format!("/console/confirmations?waits={}", more.split_once('"').unwrap().0);
     let page = visit.get(&more).await.body;
-    assert!(page.contains("the oldest") && !page.contains("More that wait"), "{page}");
+    assert!(
+        page.contains("the oldest") && !page.contains("More that nobody has answered"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -553,7 +575,10 @@ async fn questions_that_are_void_hide_none_that_waits() {
     let page = visit.get("/console/confirmations").await.body;
     assert!(page.contains("Approve shop__pay") && !page.contains("Nothing waits"), "{page}");
     assert!(page.contains(">1<span class=\"unseen\"> waiting"), "{page}");
-    assert!(!page.contains("More that wait") && page.contains(">expired<"), "{page}");
+    assert!(
+        !page.contains("More that nobody has answered") && page.contains(">expired<"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
