@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use haft_core::port::{ConfirmationFilter, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{ErrorKind, Principal, ToolError};
 use haft_runtime::runtime::{Decided, Void};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -145,7 +145,32 @@ pub(crate) async fn answered(
     approve: bool,
 ) -> Result<Decided, Problem> {
     need(who, Role::Approver)?;
-    Ok(door.runtime.confirm(&who.tenant, id, approve, &who.principal).await?)
+    match door.runtime.confirm(&who.tenant, id, approve, &who.principal).await {
+        Ok(decided) => Ok(decided),
+        Err(error) => Err(by_whom(door, who, id, error).await.into()),
+    }
+}
+
+/// Whose approval is taken back, where a question is declined that somebody has approved.
+pub(crate) async fn approver(door: &Door, who: &Who, id: &str) -> Option<Principal> {
+    let one = one(door, who, id).await.ok()?;
+    one.decided_by.filter(|_| one.status == ConfirmationStatus::Approved)
+}
+
+/// Why an answer was not taken: where somebody was faster, who that was.
+async fn by_whom(door: &Door, who: &Who, id: &str, mut error: ToolError) -> ToolError {
+    let Ok(one) = one(door, who, id).await else { return error };
+    let is_answered =
+        matches!(one.status, ConfirmationStatus::Approved | ConfirmationStatus::Denied);
+    let may_answer =
+        one.actor != who.principal && one.expires_at_ms > door.runtime.store().now_ms();
+    match one.decided_by {
+        Some(by) if is_answered && may_answer && error.kind == ErrorKind::ConfirmationRefused => {
+            error.message = format!("{}, by {by}", error.message);
+            error.with_details(json!({ "decidedBy": by }))
+        }
+        Some(_) | None => error,
+    }
 }
 
 pub(crate) fn unreadable(error: StoreError) -> Problem {
@@ -187,6 +212,11 @@ pub(crate) async fn decide(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Approver)?;
     let answer: Answer = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let approver = approver(&door, &who, &id).await.filter(|_| !answer.approve);
     let decided = answered(&door, &who, &id, answer.approve).await?;
-    Ok(Json(json!({ "confirmation": decided.confirmation, "token": decided.token })))
+    let mut said = json!({ "confirmation": decided.confirmation, "token": decided.token });
+    if let (Some(approver), Some(members)) = (approver, said.as_object_mut()) {
+        members.insert("tookBackFrom".to_owned(), json!(approver));
+    }
+    Ok(Json(said))
 }

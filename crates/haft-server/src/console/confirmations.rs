@@ -41,6 +41,8 @@ const START: usize = 300;
 #[serde(default)]
 pub(crate) struct Asked {
     done: Option<ConfirmationStatus>,
+    /// The word of the form that it was done with.
+    word: String,
     after: Option<String>,
     /// The last of those that wait on the page before.
     waits: Option<String>,
@@ -86,7 +88,10 @@ pub(crate) async fn list(
     past.retain(|one| !is_open(one, now_ms));
     let content = html! {
         h1 { "Approvals" }
-        @if let Some(done) = asked.done { p .notice.good role="status" { "Recorded: " (done.as_str()) "." } }
+        @if let Some(done) = asked.done {
+            @let approver = door.visits.came_of(&visitor.id, &asked.word);
+            (recorded(done, approver.as_deref()))
+        }
         @if !is_fresh(&visitor) && !open.is_empty() {
             (sign_in::proving(&visitor, "/console/confirmations", "to answer"))
         }
@@ -104,6 +109,18 @@ pub(crate) async fn list(
         (page::older("/confirmations", &[], last.as_deref()))
     };
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
+}
+
+/// What was done. Whoever declines what somebody else has approved meanwhile has taken that back.
+fn recorded(done: ConfirmationStatus, approver: Option<&str>) -> Markup {
+    html! {
+        p .notice.good role="status" {
+            "Recorded: " (done.as_str()) "."
+            @if let Some(approver) = approver {
+                " It took back the approval of " (visible(approver)) ", with which no call had been made yet."
+            }
+        }
+    }
 }
 
 /// A question in the list: whole, where there is room for it.
@@ -400,6 +417,7 @@ pub(crate) async fn answer(
         Unasked::Gone => Problem::forbidden("this page is too old to answer on")
             .advise("load the page again, and answer what is still open"),
     })?;
+    let approver = confirmations::approver(&door, &visitor.who, &id).await.filter(|_| !approve);
     let decided = match confirmations::answered(&door, &visitor.who, &id, approve).await {
         Ok(decided) => decided,
         // An answer that could not be recorded is none, whatever stands there.
@@ -407,7 +425,10 @@ pub(crate) async fn answer(
         Err(why) => return overtaken(&door, &visitor, &id).await.ok_or(why.into()),
     };
     let status = decided.confirmation.status.as_str();
-    Ok(Redirect::to(&format!("{HOME}/confirmations?done={status}")).into_response())
+    let place = format!("{HOME}/confirmations?done={status}");
+    let Some(approver) = approver else { return Ok(Redirect::to(&place).into_response()) };
+    door.visits.came(&visitor.id, word, &approver.to_string());
+    Ok(Redirect::to(&format!("{place}&word={}", encode(word))).into_response())
 }
 
 /// The question and its answer, where somebody was faster.

@@ -62,6 +62,9 @@ pub(crate) struct Decided {
     confirmation: Confirmation,
     /// What the call is sent again with, where it was approved.
     token: Option<String>,
+    /// Who had approved it, where it was declined before a call was made with that.
+    #[schema(rename = "tookBackFrom")]
+    took_back_from: Option<String>,
 }
 
 /// What became of a side effect.

@@ -38,6 +38,42 @@ async fn a_person_approves_and_an_agent_cannot() {
     assert_eq!(effects[0].get("arguments"), None, "what redaction may strip is not listed");
 }
 
+#[tokio::test]
+async fn of_two_who_answer_the_second_is_told_who_was_first() {
+    let served = Served::new().await;
+    let ask = async |text: &str| {
+        let body = json!({"tool": "pay", "arguments": {"text": text}, "idempotency_key": text});
+        let asked = served.post(&served.agent, "/v1/agents/helper/calls", body).await.json();
+        let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+        format!("/v1/confirmations/{id}")
+    };
+    let (yes, no) = (json!({"approve": true}), json!({"approve": false}));
+    for (first, second, said) in [
+        (&no, &no, "the confirmation has been declined already, by user:mara"),
+        (&no, &yes, "the confirmation has been declined already, by user:mara"),
+        (&yes, &yes, "the confirmation has been approved already, by user:mara"),
+    ] {
+        let path = ask(&format!("{first}{second}")).await;
+        let done = served.post(&served.operator, &path, first.clone()).await;
+        check(&done, 200, "");
+        assert_eq!(done.json().get("tookBackFrom"), None, "{done:?}");
+        let late = served.post(&served.admin, &path, second.clone()).await;
+        check(&late, 403, "confirmation_refused");
+        assert_eq!(
+            (&late.json()["detail"], &late.json()["details"]["decidedBy"]),
+            (&json!(said), &json!("user:mara"))
+        );
+        // Who may not see it learns nothing of it.
+        let own = served.post(&served.agent, &path, yes.clone()).await;
+        assert!(own.status == 403 && !own.body.contains("mara"), "{own:?}");
+    }
+    let path = ask("taken-back").await;
+    check(&served.post(&served.operator, &path, yes).await, 200, "");
+    let taken = served.post(&served.admin, &path, no).await;
+    check(&taken, 200, "");
+    assert_eq!(taken.json()["tookBackFrom"], "user:mara", "{taken:?}");
+}
+
 /// Over every door: what they approve would not run.
 #[tokio::test]
 async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked_again() {
