@@ -1,13 +1,13 @@
 //! What came of a tool's form.
 
-use haft_core::{Envelope, ErrorKind};
+use haft_core::{Envelope, ErrorKind, ToolError};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::console::page::{self, badge};
 use crate::console::posted::Posted;
 use crate::console::visible::visible;
-use crate::console::{HOME, form};
+use crate::console::{HOME, encode, form};
 use crate::who::{Role, Who};
 
 /// A form, and what came of it.
@@ -102,10 +102,9 @@ fn enveloped(envelope: &Envelope, is_dry: bool, who: &Who, effect: Option<&str>)
             Ok(data) => (page::json(data)),
             Err(error) => {
                 p .notice.bad #why role="alert" { (visible(&error.message)) " " (page::meaning(error.kind)) }
-                @if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
-                @if error.kind == ErrorKind::ConfirmationRequired {
-                    (waits(who))
-                }
+                // What else is said to do is for the model that would have called, which has a user to ask.
+                @if error.kind == ErrorKind::ConfirmationRequired { (waits(who, error)) }
+                @else if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
                 @if let Some(details) = &error.details { (page::json(details)) }
             }
         }
@@ -120,13 +119,19 @@ fn enveloped(envelope: &Envelope, is_dry: bool, who: &Who, effect: Option<&str>)
     }
 }
 
-/// Who can answer. A link is for those whom it leads anywhere.
-fn waits(who: &Who) -> Markup {
+/// Where the question waits, and who can answer. A link is for those whom it leads anywhere.
+fn waits(who: &Who, error: &ToolError) -> Markup {
+    let id = error.details.as_ref().and_then(|details| details.pointer("/confirmation/id"));
+    let id = id.and_then(Value::as_str).unwrap_or_default();
     html! {
-        @if who.is(Role::Approver) {
-            p { "It waits under " a href={ (HOME) "/confirmations" } { "Approvals" } " for somebody else than you." }
-        } @else {
-            p { "It waits for a person whose key has the role " code { "approver" } " or " code { "administrator" } ", on their page Approvals." }
+        p {
+            @if who.is(Role::Approver) {
+                a href={ (HOME) "/confirmations/" (encode(id)) } { "The question" } " waits for somebody else than you"
+            } @else {
+                "The question waits for a person whose key has the role " code { "approver" } " or " code { "administrator" }
+                ", on their page Approvals"
+            }
+            ". Once they have approved, make the call again with the same arguments: it goes through then."
         }
     }
 }

@@ -186,9 +186,9 @@ async fn what_is_unknown_is_settled_and_what_was_done_is_undone() {
     let booked = found("succeeded").await.unwrap();
     let undo = [("csrf", csrf.as_str()), ("do", "undo")];
     let undone = visit.post(&booked, &undo).await.body;
-    assert!(undone.contains("Undone") && undone.contains("compensated"), "{undone}");
+    assert!(undone.contains(">Undone.<") && undone.contains("compensated"), "{undone}");
     let again = visit.post(&booked, &undo).await.body;
-    assert!(again.contains("Undone already"), "{again}");
+    assert!(again.contains("Undone already: it was undone before."), "{again}");
     let audit = visit.post("/console/audit", &[("csrf", &csrf)]).await.body;
     assert!(audit.contains("Intact"), "{audit}");
 }
@@ -599,9 +599,19 @@ async fn from_a_call_one_comes_to_its_effect_and_to_whoever_can_answer() {
     assert!(!echo.contains("/console/effects/"), "what only reads has none: {echo}");
     let asked = visit.call("pay", &call).await.body;
     assert!(asked.contains("whose key has the role") && !asked.contains("/console/confirmations"));
+    assert!(!asked.contains("tell the user"), "that is for models: {asked}");
     let admin = world.signed_in(&world.admin).await;
     let asked = admin.call("pay", &[("a.0", "milk"), ("do", "call")]).await.body;
     assert!(asked.contains("for somebody else than you"), "{asked}");
+    assert!(!asked.contains("tell the user"), "that is for models: {asked}");
+    let (_, question) = asked.split_once("href=\"/console/confirmations/").unwrap();
+    let question = format!("/console/confirmations/{}", question.split_once('"').unwrap().0);
+    let page = admin.get(&question).await;
+    assert!(page.status == 200 && page.body.contains("Pay for milk?"), "{page:?}");
+    let approver = world.signed_in(&world.approver).await;
+    approver.click(&question, &question, &[("answer", "approve")]).await;
+    let done = admin.call("pay", &[("a.0", "milk"), ("do", "call")]).await.body;
+    assert!(done.contains(">ok<"), "{done}");
 }
 
 #[tokio::test]
