@@ -11,6 +11,7 @@ pub(crate) mod dialects;
 pub(crate) mod effects;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod only_if;
 pub(crate) mod paging;
 pub(crate) mod records;
 pub(crate) mod sessions;

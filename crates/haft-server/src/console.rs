@@ -16,6 +16,7 @@ mod events;
 mod form;
 mod guard;
 mod keys;
+mod made_for;
 mod markdown;
 mod overview;
 mod page;

@@ -101,7 +101,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::sessions::signal))
         .routes(routes!(socket::open))
         .routes(routes!(api::confirmations::list))
-        .routes(routes!(api::confirmations::decide))
+        .routes(routes!(api::confirmations::show, api::confirmations::decide))
         .routes(routes!(api::effects::list))
         .routes(routes!(api::effects::probe))
         .routes(routes!(api::effects::settle))

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-pub(crate) use self::documented::{Absent, NoKey, NoRole, NoSession, Unchanged};
+pub(crate) use self::documented::{Absent, NoKey, NoRole, NoSession, Outdated, Unchanged};
 pub(crate) use self::kinds::retry_after;
 pub use self::kinds::status;
 

@@ -380,20 +380,32 @@ impl Key {
             (kind == PrincipalKind::Service && roles.contains(&Role::Approver))
                 .then_some("belongs to a service, and only people approve; make keys for `user:…`"),
             roles.is_empty().then_some("has no role and would open nothing"),
-            [Some(&self.principal), self.subject.as_ref()]
-                .into_iter()
-                .flatten()
-                .any(looks_like_another)
-                .then_some("names somebody with characters that cannot be seen; leave them out"),
+            looks_like_another(&self.principal),
+            self.subject.as_ref().and_then(looks_like_another),
             facts::fault(&self.user),
         ];
         faults.into_iter().flatten().map(|why| BadKey { id: self.id.clone(), why }).collect()
     }
 }
 
-/// Whether a name could pass for somebody else's, wherever it is shown.
-pub(crate) fn looks_like_another(principal: &Principal) -> bool {
-    principal.id.chars().any(is_hidden)
+/// Why a name would pass for somebody else's, wherever it is shown. Letters that look like others make
+/// names of their own: languages are written with them.
+pub(crate) fn looks_like_another(principal: &Principal) -> Option<&'static str> {
+    let id = &*principal.id;
+    // Pages and terminals show several spaces as one.
+    let odd = |c: char| c.is_whitespace() && c != ' ';
+    let first = id.split_once(':').map(|(first, _)| first.trim().to_ascii_lowercase());
+    if id.chars().any(is_hidden) {
+        Some("names somebody with characters that cannot be seen; leave them out")
+    } else if id.trim() != id || id.contains("  ") || id.contains(odd) {
+        Some(
+            "names somebody with spaces that cannot be told apart; leave single plain ones, inside",
+        )
+    } else if first.is_some_and(|first| ["user", "agent", "service"].contains(&&*first)) {
+        Some("names somebody as if they were of another kind; say one kind, once")
+    } else {
+        None
+    }
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

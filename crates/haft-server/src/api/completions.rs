@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
 use utoipa::ToSchema;
 
-use super::{caller, calls};
+use super::{caller, calls, calls_somebody};
 use crate::body;
 use crate::door::Door;
 use crate::problem::{NoKey, Problem};
@@ -65,6 +65,7 @@ pub(crate) async fn complete(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
+    calls_somebody(&who)?;
     let asked = Asked::read(body::json(&headers, body, &door.limits).await?)?;
     let named = asked.model.strip_prefix("haft/").unwrap_or(&asked.model);
     let caller = caller(&door, &who, named).or_else(|_| {

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use haft_core::port::{ConfirmationFilter, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
-use haft_core::{ErrorKind, ToolError};
-use haft_runtime::runtime::Decided;
+use haft_core::{ErrorKind, Principal, ToolError};
+use haft_runtime::runtime::{Decided, Void};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -19,7 +19,7 @@ use super::need;
 use super::paging::{Paging, placed};
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Problem};
 use crate::shapes;
 use crate::who::{Role, Who};
 
@@ -66,7 +66,52 @@ pub(crate) async fn list(
     let found = found(&door, &who, wanted).await?;
     let last = one(&door, &who, after.as_deref().unwrap_or_default());
     placed(&found, after.as_deref(), last).await?;
-    Ok(page.respond(&uri, "after", found, |one| one.id.clone(), |one| json!(one)))
+    let mut questions = Vec::with_capacity(found.len());
+    for one in found {
+        questions.push((one.id.clone(), shown(&door, &one).await));
+    }
+    Ok(page.respond(&uri, "after", questions, |(id, _)| id.clone(), |(_, one)| one.clone()))
+}
+
+/// One question, for whoever may see it in the list.
+#[utoipa::path(get, path = "/v1/confirmations/{id}", tag = "confirmations",
+    operation_id = "show_confirmation",
+    params(("id" = String, Path, description = "The question.")),
+    responses(
+        (status = 200, description = "The question.", body = shapes::Confirmation),
+        NoKey,
+        NoRole,
+        Absent))]
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Approver)?;
+    Ok(Json(shown(&door, &one(&door, &who, &id).await?).await))
+}
+
+/// A question, and where an approval of it would be refused, why.
+async fn shown(door: &Door, one: &Confirmation) -> Value {
+    let mut shown = json!(one);
+    if let (Some(why), Some(members)) = (void(door, one).await, shown.as_object_mut()) {
+        members.insert("void".to_owned(), json!(why));
+    }
+    shown
+}
+
+/// Why a question that nobody has answered can no longer be approved, in the word that whoever tries is
+/// refused with.
+async fn void(door: &Door, one: &Confirmation) -> Option<&'static str> {
+    match one.status {
+        ConfirmationStatus::Pending if one.expires_at_ms <= door.runtime.store().now_ms() => {
+            Some("expired")
+        }
+        ConfirmationStatus::Pending => door.runtime.void(one).await.map(Void::as_str),
+        ConfirmationStatus::Approved | ConfirmationStatus::Denied | ConfirmationStatus::Spent => {
+            None
+        }
+    }
 }
 
 /// The questions that a filter means.
@@ -100,7 +145,32 @@ pub(crate) async fn answered(
     approve: bool,
 ) -> Result<Decided, Problem> {
     need(who, Role::Approver)?;
-    Ok(door.runtime.confirm(&who.tenant, id, approve, &who.principal).await?)
+    match door.runtime.confirm(&who.tenant, id, approve, &who.principal).await {
+        Ok(decided) => Ok(decided),
+        Err(error) => Err(by_whom(door, who, id, error).await.into()),
+    }
+}
+
+/// Whose approval is taken back, where a question is declined that somebody has approved.
+pub(crate) async fn approver(door: &Door, who: &Who, id: &str) -> Option<Principal> {
+    let one = one(door, who, id).await.ok()?;
+    one.decided_by.filter(|_| one.status == ConfirmationStatus::Approved)
+}
+
+/// Why an answer was not taken: where somebody was faster, who that was.
+async fn by_whom(door: &Door, who: &Who, id: &str, mut error: ToolError) -> ToolError {
+    let Ok(one) = one(door, who, id).await else { return error };
+    let is_answered =
+        matches!(one.status, ConfirmationStatus::Approved | ConfirmationStatus::Denied);
+    let may_answer =
+        one.actor != who.principal && one.expires_at_ms > door.runtime.store().now_ms();
+    match one.decided_by {
+        Some(by) if is_answered && may_answer && error.kind == ErrorKind::ConfirmationRefused => {
+            error.message = format!("{}, by {by}", error.message);
+            error.with_details(json!({ "decidedBy": by }))
+        }
+        Some(_) | None => error,
+    }
 }
 
 pub(crate) fn unreadable(error: StoreError) -> Problem {
@@ -142,6 +212,11 @@ pub(crate) async fn decide(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Approver)?;
     let answer: Answer = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let approver = approver(&door, &who, &id).await.filter(|_| !answer.approve);
     let decided = answered(&door, &who, &id, answer.approve).await?;
-    Ok(Json(json!({ "confirmation": decided.confirmation, "token": decided.token })))
+    let mut said = json!({ "confirmation": decided.confirmation, "token": decided.token });
+    if let (Some(approver), Some(members)) = (approver, said.as_object_mut()) {
+        members.insert("tookBackFrom".to_owned(), json!(approver));
+    }
+    Ok(Json(said))
 }

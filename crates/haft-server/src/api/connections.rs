@@ -12,7 +12,6 @@ mod wanted;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -23,19 +22,20 @@ use haft_core::secret::SecretText;
 use haft_runtime::connections::{Wanted, Wrong, doubt, with_secret};
 
 pub(super) use agreed::{agreed, of_person, still};
-pub(super) use kept::mistaken;
+pub(super) use kept::{meant, mistaken};
 pub(crate) use shown::{Connection, all, one};
 pub(crate) use test::{Tested, Tests};
 use wanted::{NewConnection, NewSecret};
 
-use self::kept::{in_force, kept, own, unopened, unsealed};
+use self::kept::{in_force, kept, own, tag, unopened, unsealed};
 use self::shown::{Tokens, shown};
 use super::consents::{self, Asker, Consent};
 use super::need;
+use super::only_if::OnlyIf;
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
-use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Outdated, Problem};
 use crate::who::{Role, Who};
 
 /// So many connections may a tenant's administrators make.
@@ -48,7 +48,7 @@ const RACES: usize = 8;
 /// they agree, and the connection is made when the browser comes back.
 #[utoipa::path(post, path = "/v1/connections", tag = "connections",
     operation_id = "make_connection", request_body = NewConnection,
-    responses((status = 201, description = "The connection.", body = Connection),
+    responses((status = 201, description = "With its version as `ETag`.", body = Connection),
         (status = 202, description = "A person is asked; `Location` says how that stands.",
             body = Consent),
         NoKey, NoRole,
@@ -78,8 +78,8 @@ pub(crate) async fn make(
         return Err(mistaken(Wrong { part: "authorize_url", why }));
     }
     let made = made(&door, &who, &wanted, secret).await?;
-    let place = format!("/v1/connections/{}", made.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(made)).into_response())
+    let place = [(header::LOCATION, format!("/v1/connections/{}", made.id))];
+    Ok((place, made.respond(StatusCode::CREATED)).into_response())
 }
 
 /// Makes a connection in the tenant of `who`.
@@ -135,9 +135,11 @@ pub(super) async fn is_free(door: &Door, who: &Who, id: &str) -> Result<(), Prob
 /// Replaces the secret of a connection; the next call uses the new one. It is never shown.
 #[utoipa::path(put, path = "/v1/connections/{id}/secret", tag = "connections",
     operation_id = "change_connection_secret",
-    params(("id" = String, Path, description = "The connection.")), request_body = NewSecret,
-    responses((status = 200, description = "The connection.", body = Connection),
-        NoKey, NoRole, Absent,
+    params(("id" = String, Path, description = "The connection."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
+    request_body = NewSecret,
+    responses((status = 200, description = "With its version as `ETag`.", body = Connection),
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`, or changed by others meanwhile.",
             body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "It makes no sense.", body = Problem,
@@ -146,12 +148,13 @@ pub(crate) async fn secret(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Connection>, Problem> {
+) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
     let secret = NewSecret::read(body::json(&headers, body, &door.limits).await?)?;
-    changed(&door, &who, &id, &secret).await.map(Json)
+    Ok(changed(&door, &who, &id, &secret, &only_if).await?.respond(StatusCode::OK))
 }
 
 /// Replaces a secret.
@@ -160,10 +163,12 @@ pub(crate) async fn changed(
     who: &Who,
     id: &str,
     secret: &SecretText,
+    only_if: &OnlyIf,
 ) -> Result<Connection, Problem> {
     let kept = own(door, who, id).await?;
     for _ in 0..RACES {
         let (account, before) = kept.open(&who.tenant, id).await.map_err(unopened)?;
+        only_if.is(&tag(account.made_ms, account.revision))?;
         let after = with_secret(id, before, secret.clone()).map_err(mistaken)?;
         let expect = Expect::Revision(account.revision);
         match kept.put(account, &after, expect, Some(&who.principal)).await {
@@ -184,15 +189,19 @@ pub(crate) async fn changed(
 
 /// Forgets a connection, its secret and its grants.
 #[utoipa::path(delete, path = "/v1/connections/{id}", tag = "connections",
-    operation_id = "remove_connection", params(("id" = String, Path, description = "Its id.")),
-    responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent,
+    operation_id = "remove_connection",
+    params(("id" = String, Path, description = "Its id."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
+    responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn remove(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
 ) -> Result<StatusCode, Problem> {
+    meant(&door, &who, &id, &only_if).await?;
     removed(&door, &who, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

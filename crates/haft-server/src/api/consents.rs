@@ -28,10 +28,11 @@ use desk::{Pending, Seen, Taken};
 
 use super::connections::{self, is_free, mistaken, written};
 use super::need;
+use super::only_if::OnlyIf;
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
-use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Outdated, Problem};
 use crate::who::{Role, Who};
 
 /// Where browsers come back to: a page, for people.
@@ -202,10 +203,12 @@ pub(crate) struct NewConsent {
 /// the new ones are there.
 #[utoipa::path(post, path = "/v1/connections/{id}/consent", tag = "connections",
     operation_id = "renew_consent",
-    params(("id" = String, Path, description = "The connection.")), request_body = NewConsent,
+    params(("id" = String, Path, description = "The connection."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
+    request_body = NewConsent,
     responses((status = 202, description = "A person is asked; `Location` says how that stands.",
             body = Consent),
-        NoKey, NoRole, Absent,
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json"),
         (status = 422, description = "It makes no sense.", body = Problem,
@@ -215,11 +218,13 @@ pub(crate) async fn renew(
     Extension(who): Extension<Who>,
     Extension(credential): Extension<Credential>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
     let new: NewConsent = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    connections::meant(&door, &who, &id, &only_if).await?;
     let base = crate::mcp::base(&door, &headers);
     let asker = Asker { who, credential: Some(credential), base };
     begun_again(&door, asker, &id, new.authorize_url).await.map(accepted)

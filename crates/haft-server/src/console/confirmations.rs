@@ -41,6 +41,8 @@ const START: usize = 300;
 #[serde(default)]
 pub(crate) struct Asked {
     done: Option<ConfirmationStatus>,
+    /// The word of the form that it was done with.
+    word: String,
     after: Option<String>,
     /// The last of those that wait on the page before.
     waits: Option<String>,
@@ -69,18 +71,12 @@ pub(crate) async fn list(
     };
     let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
     let more = page::cut(&mut open, WAITING).map(|one| one.id.clone());
+    let (mut waiting, mut void) = (Vec::with_capacity(open.len()), Vec::new());
     let mut room = ROOM;
-    let mut waiting = Vec::with_capacity(open.len());
     for one in &open {
-        let size = size(one);
-        waiting.push(match size <= SHORT.min(room) {
-            true => {
-                room -= size;
-                let void = door.runtime.void(one).await;
-                question(&door, &visitor, one, void, answers(one, void, now_ms))
-            }
-            false => entry(one, size),
-        });
+        let why = door.runtime.void(one).await;
+        let asked = among_others(&door, &visitor, one, why, &mut room);
+        if why.is_some() { void.push(asked) } else { waiting.push(asked) }
     }
     let (after, limit) = (asked.after.clone(), Some(PAGE + 1));
     let filter = confirmations::Filter { after, limit, ..confirmations::Filter::default() };
@@ -92,20 +88,56 @@ pub(crate) async fn list(
     past.retain(|one| !is_open(one, now_ms));
     let content = html! {
         h1 { "Approvals" }
-        @if let Some(done) = asked.done { p .notice.good role="status" { "Recorded: " (done.as_str()) "." } }
+        @if let Some(done) = asked.done {
+            @let approver = door.visits.came_of(&visitor.id, &asked.word);
+            (recorded(done, approver.as_deref()))
+        }
         @if !is_fresh(&visitor) && !open.is_empty() {
             (sign_in::proving(&visitor, "/console/confirmations", "to answer"))
         }
-        @if open.is_empty() { (page::nothing("Nothing waits for a person.")) }
+        @if waiting.is_empty() && more.is_none() { (page::nothing("Nothing waits for a person.")) }
         @for one in waiting { (one) }
+        @if !void.is_empty() {
+            h2 { "Can no longer be approved" }
+            @for one in void { (one) }
+        }
         @if let Some(more) = more {
-            p { a href={ (HOME) "/confirmations?waits=" (encode(&more)) } { "More that wait" } }
+            p { a href={ (HOME) "/confirmations?waits=" (encode(&more)) } { "More that nobody has answered" } }
         }
         h2 { "Answered or expired" }
         (answered(&past, now_ms))
         (page::older("/confirmations", &[], last.as_deref()))
     };
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
+}
+
+/// What was done. Whoever declines what somebody else has approved meanwhile has taken that back.
+fn recorded(done: ConfirmationStatus, approver: Option<&str>) -> Markup {
+    html! {
+        p .notice.good role="status" {
+            "Recorded: " (done.as_str()) "."
+            @if let Some(approver) = approver {
+                " It took back the approval of " (visible(approver)) ", with which no call had been made yet."
+            }
+        }
+    }
+}
+
+/// A question in the list: whole, where there is room for it.
+fn among_others(
+    door: &Door,
+    visitor: &Visitor,
+    one: &Confirmation,
+    void: Option<Void>,
+    room: &mut usize,
+) -> Markup {
+    let size = size(one);
+    if size > SHORT.min(*room) {
+        return entry(one, size);
+    }
+    *room -= size;
+    let now_ms = door.runtime.store().now_ms();
+    question(door, visitor, one, void, answers(one, void, now_ms))
 }
 
 fn is_fresh(visitor: &Visitor) -> bool {
@@ -385,6 +417,7 @@ pub(crate) async fn answer(
         Unasked::Gone => Problem::forbidden("this page is too old to answer on")
             .advise("load the page again, and answer what is still open"),
     })?;
+    let approver = confirmations::approver(&door, &visitor.who, &id).await.filter(|_| !approve);
     let decided = match confirmations::answered(&door, &visitor.who, &id, approve).await {
         Ok(decided) => decided,
         // An answer that could not be recorded is none, whatever stands there.
@@ -392,7 +425,10 @@ pub(crate) async fn answer(
         Err(why) => return overtaken(&door, &visitor, &id).await.ok_or(why.into()),
     };
     let status = decided.confirmation.status.as_str();
-    Ok(Redirect::to(&format!("{HOME}/confirmations?done={status}")).into_response())
+    let place = format!("{HOME}/confirmations?done={status}");
+    let Some(approver) = approver else { return Ok(Redirect::to(&place).into_response()) };
+    door.visits.came(&visitor.id, word, &approver.to_string());
+    Ok(Redirect::to(&format!("{place}&word={}", encode(word))).into_response())
 }
 
 /// The question and its answer, where somebody was faster.

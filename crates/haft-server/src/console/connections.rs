@@ -6,7 +6,7 @@ mod forms;
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::connection::AuthKind;
 use haft_core::secret::SecretText;
@@ -16,13 +16,15 @@ use maud::{Markup, html};
 use self::forms::{asking, granting, removing, revoking, rotating, testing};
 use super::clicks::{self, Aimed};
 use super::guard::Failed;
+use super::made_for::MadeFor;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::words;
-use crate::api::connections::grants::{self, Given, NewGrant};
+use crate::api::connections::grants::{self, NewGrant};
 use crate::api::connections::{self as api, Connection, Tested, test};
 use crate::api::consents::{self, Asker, Consent};
+use crate::api::only_if::OnlyIf;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::Problem;
@@ -266,8 +268,8 @@ async fn shown(door: &Door, visitor: &Visitor, id: &str, said: Markup) -> Result
         (about(&one))
         h2 { "Who may use it" }
         @if one.grants.is_empty() { (page::nothing("Nobody yet.")) }
-        @else { (given(visitor, &Aimed::at(door, visitor, &grants_of(id)), id, &one.grants)) }
-        @if stored { (granting(visitor, id)) }
+        @else { (given(visitor, &Aimed::at(door, visitor, &grants_of(id)), &one)) }
+        @if stored { (granting(visitor, &one)) }
         h2 { "Test" }
         (testing(visitor, &one))
         @if stored {
@@ -277,9 +279,9 @@ async fn shown(door: &Door, visitor: &Visitor, id: &str, said: Markup) -> Result
                 (asking(visitor, &one))
             }
             h2 { "Another secret" }
-            (rotating(visitor, id))
+            (rotating(visitor, &one))
             h2 { "Remove" }
-            (removing(visitor, id))
+            (removing(visitor, &one))
         }
     };
     Ok(page::page(visitor, "/connections", "Connection", &content))
@@ -308,15 +310,15 @@ fn grants_of(id: &str) -> String {
     format!("the grants of {id}")
 }
 
-fn given(visitor: &Visitor, aimed: &Aimed, id: &str, all: &[Given]) -> Markup {
-    let rows = all.iter().map(|one| {
+fn given(visitor: &Visitor, aimed: &Aimed, one: &Connection) -> Markup {
+    let rows = one.grants.iter().map(|given| {
         html! {
             tr role="row" {
-                th scope="row" role="rowheader" data-label="Who" { (visible(&one.principals.join(", "))) }
-                td role="cell" data-label="Tools" { (visible(&one.tools.join(", "))) }
+                th scope="row" role="rowheader" data-label="Who" { (visible(&given.principals.join(", "))) }
+                td role="cell" data-label="Tools" { (visible(&given.tools.join(", "))) }
                 td role="cell" data-label="Take back" {
-                    @if one.source == "declared" { "declared in haft.toml" }
-                    @else { @for who in &one.principals { (revoking(visitor, aimed, id, who)) } }
+                    @if given.source == "declared" { "declared in haft.toml" }
+                    @else { @for who in &given.principals { (revoking(visitor, aimed, one, who)) } }
                 }
             }
         }
@@ -334,6 +336,11 @@ pub(crate) async fn act(
 ) -> Result<Response, Failed> {
     let who = &visitor.who;
     crate::api::need(who, crate::who::Role::Administrator)?;
+    if !made_for(&api::one(&door, who, &id).await?).is_in(&posted) {
+        let mut page = shown(&door, &visitor, &id, other_account()).await?;
+        *page.status_mut() = StatusCode::CONFLICT;
+        return Ok(page);
+    }
     let done = match posted.one("do") {
         Some("grant") => granted(&door, &visitor, &id, &posted).await,
         Some("revoke") => {
@@ -370,6 +377,21 @@ pub(crate) async fn act(
     shown(&door, &visitor, &id, said).await
 }
 
+/// Another secret or a renewed token does not make it another account: who replaces a secret means the
+/// newest, whichever that is.
+fn made_for(one: &Connection) -> MadeFor {
+    MadeFor::account(one.made_at_ms, &one.provider, one.kind, &one.hosts)
+}
+
+fn other_account() -> Markup {
+    html! {
+        p .notice.wait role="alert" {
+            "The account that this page showed was removed, and another has its id by now. Nothing was done with \
+             either: this is the one that there is."
+        }
+    }
+}
+
 async fn granted(
     door: &Door,
     visitor: &Visitor,
@@ -399,7 +421,7 @@ async fn replaced(
 ) -> Result<Markup, Problem> {
     let secret = posted.filled("secret").map(SecretText::new);
     let secret = secret.ok_or_else(|| Problem::malformed("the new secret is empty"))?;
-    let one = api::changed(door, &visitor.who, id, &secret).await?;
+    let one = api::changed(door, &visitor.who, id, &secret, &OnlyIf::default()).await?;
     Ok(html! {
         div .notice.good role="status" {
             p { "It has a new secret; the next call uses it." }

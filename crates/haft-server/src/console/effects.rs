@@ -7,7 +7,7 @@ use axum::response::Response;
 use haft_adm::strict;
 use haft_core::contract::Compensation;
 use haft_core::ledger::{EffectRecord, State as Stands};
-use haft_runtime::effects::{Found, UndoTarget, UndoneStatus};
+use haft_runtime::effects::{Found, UndoTarget, Undone, UndoneStatus};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -121,7 +121,7 @@ pub(crate) async fn act(
         Some("undo") => {
             let undone = effects::undone(&door, who, &UndoTarget::Call(call.clone())).await?;
             undone.first().map_or(("wait", "Nothing was undone.".to_owned()), |one| {
-                (tone(one.status), format!("{}: {}.", words(one.status), one.message))
+                (tone(one.status), came_of(one))
             })
         }
         Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
@@ -150,6 +150,20 @@ fn tone(status: UndoneStatus) -> &'static str {
         UndoneStatus::Undone | UndoneStatus::AlreadyUndone => "good",
         UndoneStatus::NothingToUndo | UndoneStatus::CannotBeUndone => "wait",
         UndoneStatus::Unknown | UndoneStatus::Stuck | UndoneStatus::Denied => "bad",
+    }
+}
+
+/// What came of undoing. That it is undone is a sentence of its own.
+fn came_of(one: &Undone) -> String {
+    let word = words(one.status);
+    match one.status {
+        UndoneStatus::Undone => format!("{word}."),
+        UndoneStatus::AlreadyUndone => format!("{word}: it was {}.", one.message),
+        UndoneStatus::NothingToUndo
+        | UndoneStatus::CannotBeUndone
+        | UndoneStatus::Unknown
+        | UndoneStatus::Stuck
+        | UndoneStatus::Denied => format!("{word}: {}.", one.message),
     }
 }
 

@@ -29,6 +29,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
 
+/// So often is looked for more that wait, where much of what was found can no longer be approved.
+const ROUNDS: usize = 5;
+
 /// A page that could not be shown. Whoever shows it knows for whom.
 pub(crate) struct Failed(pub(crate) Problem);
 
@@ -193,17 +196,29 @@ pub(crate) async fn unready(door: &Door, tenant: &str) -> Option<Unready> {
     }
 }
 
-/// How many questions wait, as far as is counted: they are read whole for it.
+/// How many questions wait, as far as is counted: they are read whole for it. What can no longer be
+/// approved waits for nobody.
 async fn waiting(door: &Door, who: &Who) -> usize {
     let store = door.runtime.store();
-    let wanted = ConfirmationFilter {
+    let mut wanted = ConfirmationFilter {
         tenant: who.tenant.to_string(),
         status: Some(ConfirmationStatus::Pending),
         open_after_ms: Some(store.now_ms()),
         limit: MOST_COUNTED + 1,
         ..ConfirmationFilter::default()
     };
-    store.confirmations(wanted).await.unwrap_or_default().len()
+    let mut waiting = 0;
+    for _ in 0..ROUNDS {
+        let found = store.confirmations(wanted.clone()).await.unwrap_or_default();
+        for one in &found {
+            waiting += usize::from(door.runtime.void(one).await.is_none());
+        }
+        if waiting > MOST_COUNTED || found.len() <= MOST_COUNTED {
+            break;
+        }
+        wanted.after = found.last().map(|one| one.id.clone());
+    }
+    waiting
 }
 
 /// Whether something is only looked at.

@@ -1,32 +1,37 @@
 //! One tool: what it is, its documents, and a form that calls it.
 
+mod calling;
+mod tried;
+
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::call::Call;
-use haft_core::contract::Mode;
 use haft_core::parameters::Parameter;
 use haft_core::port::Invoke as _;
-use haft_core::{Envelope, ErrorKind, Tool};
+use haft_core::{Caller, Tool};
 use haft_runtime::toolbox::{EffectiveTool, Found, Unavailable, Why};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::Value;
 
+use self::calling::{Usable, calling, usable};
+use self::tried::{Came, Other, Tried, outcome};
 use super::catalog::{OWN, Sought, approval, list_of, switch};
 use super::clicks::Aimed;
 use super::guard::Failed;
 use super::guard::Params;
-use super::page::{self, Visitor, badge};
+use super::made_for::MadeFor;
+use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visible::{visible, written};
-use super::{HOME, encode, form, markdown, visits, words};
+use super::{form, markdown, words};
 use crate::api::dialects::connect;
 use crate::api::{self, ModeName, effects, records};
 use crate::door::Door;
 use crate::problem::Problem;
-use crate::who::{Role, Who};
+use crate::who::Role;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -45,24 +50,6 @@ pub(crate) async fn show(
     shown(&door, &visitor, &agent, &tool, (asked.mode, &asked.q), None).await
 }
 
-/// What came of a form.
-struct Tried<'a> {
-    form: &'a Posted,
-    came: Result<Envelope, form::Wrong>,
-    /// The call whose effect is on record.
-    effect: Option<String>,
-}
-
-impl Tried<'_> {
-    /// What is wrong with what was filled in.
-    fn wrong(&self) -> Vec<form::Wrong> {
-        match &self.came {
-            Err(wrong) => vec![wrong.clone()],
-            Ok(envelope) => form::Wrong::of(envelope),
-        }
-    }
-}
-
 /// Calls a tool, or only decides everything. The form's own key sees to it that a form which is
 /// sent twice is carried out once.
 pub(crate) async fn call(
@@ -77,27 +64,50 @@ pub(crate) async fn call(
     let mode = mode(&form);
     let catalog = door.runtime.catalog(&caller, mode.into());
     let found = api::tools::found(&catalog, &tool)?;
-    let (parameters, schema) = (&found.tool.parameters, &found.tool.contract.parameters);
-    let came = match form::said(parameters, schema, &form) {
-        Err(wrong) => Err(wrong),
-        Ok(arguments) => {
-            let mut call = Call::new(caller, found.tool.id.clone(), arguments);
-            call.mode = mode.into();
-            call.key = form.filled("key").map(str::to_owned);
-            call.dry_run = form.one("do") != Some("call");
-            call.sees_rules = true;
-            connect(&door, &mut call, found, form.filled("connection"));
-            Ok(door.runtime.invoke(call).await)
-        }
-    };
+    let came = came(&door, caller, found, &form).await;
     let words = form.one("q").unwrap_or_default();
     let effect = match &came {
-        Ok(envelope) => effects::one(&door, who, &envelope.meta.record_id).await.ok(),
-        Err(_) => None,
+        Came::Ended(envelope) => effects::one(&door, who, &envelope.meta.record_id).await.ok(),
+        Came::Wrong(_) | Came::Other(_) => None,
     };
+    let is_other = matches!(came, Came::Other(_));
     let effect = effect.map(|one| one.effect.call.to_string());
     let tried = Tried { form: &form, came, effect };
-    shown(&door, &visitor, &agent, &tool, (mode, words), Some(tried)).await
+    let mut page = shown(&door, &visitor, &agent, &tool, (mode, words), Some(tried)).await?;
+    if is_other {
+        *page.status_mut() = StatusCode::CONFLICT;
+    }
+    Ok(page)
+}
+
+/// What comes of a form. The tool that it was made for is the one that its fields are read by.
+async fn came(door: &Door, caller: Caller, found: &EffectiveTool, form: &Posted) -> Came {
+    if let Some(other) = other(door, &caller, &found.tool, form).await {
+        return Came::Other(other);
+    }
+    let (parameters, schema) = (&found.tool.parameters, &found.tool.contract.parameters);
+    let arguments = match form::said(parameters, schema, form) {
+        Ok(arguments) => arguments,
+        Err(wrong) => return Came::Wrong(wrong),
+    };
+    let mut call = Call::new(caller, found.tool.id.clone(), arguments);
+    call.mode = mode(form).into();
+    call.key = form.filled("key").map(str::to_owned);
+    call.dry_run = form.one("do") != Some("call");
+    call.sees_rules = true;
+    connect(door, &mut call, found, form.filled("connection"));
+    Came::Ended(Box::new(door.runtime.invoke(call).await))
+}
+
+/// What is another by now than when the form was made.
+async fn other(door: &Door, caller: &Caller, tool: &Tool, form: &Posted) -> Option<Other> {
+    if !MadeFor::tool(tool).is_in(form) {
+        return Some(Other::Tool);
+    }
+    let chosen = form.filled("connection")?;
+    let is_it = |one: &Usable| one.id == chosen && one.made_for.is_chosen_in(form, chosen);
+    let is_there = usable(door, caller, tool).await.iter().any(is_it);
+    (!is_there).then(|| Other::Account(chosen.to_owned()))
 }
 
 fn mode(form: &Posted) -> ModeName {
@@ -135,6 +145,7 @@ async fn shown(
     let recent = records::found(door, who, filter).await?;
     let aimed = who.is(Role::Administrator).then(|| Aimed::at(door, visitor, &list_of(agent)));
     let is_off = state.is_err_and(|one| one.why == Why::DisabledForAgent);
+    let connections = usable(door, &caller, &tool).await;
     let content = html! {
         p .path { a href=(sought.list(agent)) { "Tools of " (visible(agent)) } }
         div .head {
@@ -152,7 +163,6 @@ async fn shown(
         h2 { "Call it as yourself" }
         @match own.find(name) {
             Found::Tool(_) | Found::Narrowed(_) => {
-                @let connections = door.runtime.connections(&caller, &tool);
                 (calling(visitor, (agent, &tool), &connections, sought, tried.as_ref()))
             }
             Found::Unavailable(missing) => p .nothing {
@@ -209,132 +219,6 @@ fn facts(found: &EffectiveTool) -> Markup {
             @if !contract.tags.is_empty() { div { dt { "Tags" } dd { (visible(&contract.tags.join(", "))) } } }
         }
     }
-}
-
-fn calling(
-    visitor: &Visitor,
-    (agent, tool): (&str, &Tool),
-    connections: &[String],
-    sought: Sought<'_>,
-    tried: Option<&Tried<'_>>,
-) -> Markup {
-    // The same key for the same form, another for another act.
-    let key = visits::random().unwrap_or_default();
-    let place = format!("{HOME}/tools/{}/{}", encode(agent), encode(&tool.id));
-    let filled = tried.map(|tried| tried.form);
-    let raw = filled.and_then(|filled| filled.filled(form::RAW));
-    let wrong = tried.map(Tried::wrong).unwrap_or_default();
-    // What is wrong is wrong with the one of them that counted.
-    let (by_field, in_raw) = match raw {
-        Some(_) => (&[][..], !wrong.is_empty()),
-        None => (&*wrong, false),
-    };
-    html! {
-        form .call method="post" action=(place) {
-            (page::token(visitor))
-            input type="hidden" name="key" value={ "console-" (key) };
-            (form::fields(&tool.parameters, &tool.contract.parameters, filled, by_field))
-            @if tool.contract.connection.is_some() { (connection(connections, filled)) }
-            details open[raw.is_some()] {
-                summary { "Arguments as JSON instead" }
-                label for="raw" { "Arguments" }
-                textarea #raw name=(form::RAW) rows="4" spellcheck="false" aria-invalid=[in_raw.then_some("true")]
-                    aria-describedby=[in_raw.then_some("why")] { "\n" (raw.unwrap_or_default()) }
-            }
-            div .row {
-                label for="mode" { "Mode" }
-                select #mode name="mode" {
-                    @for one in [Mode::Text, Mode::Voice] {
-                        option value=(one.as_str()) selected[one == sought.mode] { (one.as_str()) }
-                    }
-                }
-                @if !sought.words.is_empty() { input type="hidden" name="q" value=(sought.words); }
-                button type="submit" name="do" value="dry" .quiet { "Dry run" }
-                button type="submit" name="do" value="call" { "Call" }
-            }
-        }
-    }
-}
-
-/// Which account it is made with. The only one that is granted needs no choice.
-fn connection(granted: &[String], filled: Option<&Posted>) -> Markup {
-    let chosen = filled.and_then(|filled| filled.filled("connection"));
-    html! {
-        div .field {
-            label for="connection" { "Connection" }
-            select #connection name="connection" {
-                @if granted.len() != 1 { option value="" { "none" } }
-                @for one in granted { option value=(one) selected[Some(one.as_str()) == chosen] { (one) } }
-            }
-        }
-    }
-}
-
-fn outcome(tried: &Tried<'_>, who: &Who) -> Markup {
-    let is_dry = tried.form.one("do") != Some("call");
-    let heading = if is_dry { "Dry run: nothing was done" } else { "Outcome" };
-    html! {
-        // Where a page begins with what came of it, whoever does not see that begins there, too.
-        section .outcome aria-labelledby="outcome" tabindex="-1" autofocus {
-            h2 #outcome { (heading) }
-            @match &tried.came {
-                Err(wrong) => p .notice.bad #why role="alert" { (visible(&wrong.message)) },
-                Ok(envelope) => (enveloped(envelope, is_dry, who, tried.effect.as_deref())),
-            }
-        }
-    }
-}
-
-/// How it ended. Of a dry run nothing is on record, and that everything was decided says not yet that it would run.
-fn enveloped(envelope: &Envelope, is_dry: bool, who: &Who, effect: Option<&str>) -> Markup {
-    let meta = &envelope.meta;
-    html! {
-        p role="status" {
-            @match &envelope.result {
-                Ok(plan) if is_dry => (badge(if would_run(plan) { "would_run" } else { "would_not_run" })),
-                Ok(_) => (badge("ok")),
-                Err(error) => (badge(error.kind.as_str())),
-            }
-            " in " (page::span((meta.duration_ms * 1000.0) as u64))
-            @if meta.cached { " · answered from memory: nothing was done now" }
-            @if !is_dry && !meta.record_id.is_empty() { " · " (page::link("/calls", &meta.record_id)) }
-            @if let Some(call) = effect { " · " (page::to_effect(call)) }
-        }
-        @match &envelope.result {
-            Ok(data) => (page::json(data)),
-            Err(error) => {
-                p .notice.bad #why role="alert" { (visible(&error.message)) " " (page::meaning(error.kind)) }
-                @if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
-                @if error.kind == ErrorKind::ConfirmationRequired {
-                    (waits(who))
-                }
-                @if let Some(details) = &error.details { (page::json(details)) }
-            }
-        }
-        @if !meta.warnings.is_empty() {
-            h3 { "Repaired or noticed" }
-            ul { @for one in &meta.warnings { li { code { (visible(&one.path)) } " " (visible(&one.message)) } } }
-        }
-        @if !meta.clamps.is_empty() {
-            h3 { "Reduced for the mode" }
-            (page::json(&serde_json::to_value(&meta.clamps).unwrap_or(Value::Null)))
-        }
-    }
-}
-
-/// Who can answer. A link is for those whom it leads anywhere.
-fn waits(who: &Who) -> Markup {
-    html! {
-        @if who.is(Role::Approver) {
-            p { "It waits under " a href={ (HOME) "/confirmations" } { "Approvals" } " for somebody else than you." }
-        } @else {
-            p { "It waits for a person whose key has the role " code { "approver" } " or " code { "administrator" } ", on their page Approvals." }
-        }
-    }
-}
-
-fn would_run(plan: &Value) -> bool {
-    plan.get("wouldRun").and_then(Value::as_bool) == Some(true)
 }
 
 /// The typed view, members below what they belong to.

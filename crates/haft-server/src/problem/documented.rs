@@ -60,6 +60,16 @@ pub(crate) enum Unchanged {
     Unread(Problem),
 }
 
+/// What a route may answer that heeds `If-Match` and does not require it.
+#[derive(IntoResponses)]
+#[response(
+    status = 412,
+    description = "`If-Match` was sent, and it has changed since or is another by now.",
+    content_type = "application/problem+json"
+)]
+#[expect(dead_code, reason = "describes an answer in the OpenAPI document")]
+pub(crate) struct Outdated(Problem);
+
 /// What a route about one session may answer.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "describes answers in the OpenAPI document")]

@@ -49,6 +49,9 @@ pub(crate) struct Confirmation {
     asked_at_ms: i64,
     /// When it is void.
     expires_at_ms: i64,
+    /// Why an approval would be refused, where nobody has answered and it would: `rules_changed`,
+    /// `tool_changed`, `tool_gone`, `connection_gone` or `expired`.
+    void: Option<String>,
 }
 
 /// A question that was answered.
@@ -59,6 +62,9 @@ pub(crate) struct Decided {
     confirmation: Confirmation,
     /// What the call is sent again with, where it was approved.
     token: Option<String>,
+    /// Who had approved it, where it was declined before a call was made with that.
+    #[schema(rename = "tookBackFrom")]
+    took_back_from: Option<String>,
 }
 
 /// What became of a side effect.

@@ -238,6 +238,17 @@ async fn mistakes_are_told_in_the_clients_own_shape() {
     let of_agent = "/v1/agents/helper/chat/completions";
     assert_eq!(world.served.post(&world.served.agent, of_agent, hello()).await.status, 502);
     assert_eq!(world.served.post(&world.served.stranger, of_agent, hello()).await.status, 404);
+    // A key that makes nobody's calls lacks a role, whatever it names.
+    let (admin, ann) =
+        (&world.served.admin, json!({"principal": "user:ann", "roles": ["approver"]}));
+    let approver = world.served.post(admin, "/v1/admin/keys", ann).await.json()["key"].clone();
+    let approver = approver.as_str().unwrap();
+    for (path, model) in [(CHAT, "helper"), (CHAT, "none"), (of_agent, "helper")] {
+        let body = json!({"model": model, "messages": hello()["messages"]});
+        let refused = world.served.post(approver, path, body).await;
+        assert_eq!(refused.status, 403, "{path} {model}: {refused:?}");
+        assert!(refused.body.contains("this needs the role `operator`"), "{refused:?}");
+    }
 }
 
 /// A model that cannot be asked.

@@ -350,3 +350,57 @@ async fn a_tenant_with_connections_is_not_removed() {
     check(&delete(served, &served.admin, path, "*").await, 409, "not_empty");
     assert!(world.get(ALL).await.json()["items"].as_array().unwrap().is_empty(), "not ours");
 }
+
+/// What may be done with a connection, each with a body that would do it.
+fn doings() -> [(&'static str, String, Option<Value>); 7] {
+    let grant = json!({"principals": ["agent:*"], "tools": ["*"]});
+    [
+        ("PUT", format!("{WORK}/secret"), Some(json!({"secret": "the-secret-of-the-first"}))),
+        ("POST", GRANTS.to_owned(), Some(grant)),
+        ("POST", format!("{WORK}/test"), Some(json!({}))),
+        ("POST", format!("{WORK}/consent"), Some(json!({}))),
+        ("DELETE", format!("{GRANTS}/agent:helper"), None),
+        ("DELETE", GRANTS.to_owned(), None),
+        ("DELETE", WORK.to_owned(), None),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_meant_for_another_version_of_a_connection_is_not_done() {
+    let world = World::new(Tenants::Here).await;
+    let (served, admin) = (&world.served, &world.served.admin);
+    let made = world.add().await;
+    let first = made.header("etag").unwrap().to_owned();
+    assert_eq!(world.get(WORK).await.header("etag"), Some(&*first));
+    check(&delete(served, admin, WORK, &first).await, 204, "");
+    let made = world.add().await;
+    let second = made.header("etag").unwrap().to_owned();
+    assert_ne!(first, second, "another account, though it is its first version");
+    let to = json!({"principals": ["agent:helper"], "tools": ["*"]});
+    check(&world.post(GRANTS, to).await, 201, "");
+    let before = world.get(WORK).await.json();
+    for (method, path, body) in doings() {
+        for tag in [&*first, "\"1\"", "W/\"x\", \"y\"", ""] {
+            let only = [("If-Match", tag)];
+            let reply = served.send(admin, method, &path, &only, body.clone()).await;
+            check(&reply, 412, "precondition_failed");
+        }
+    }
+    assert_eq!(world.get(WORK).await.json(), before);
+    // Who names what there is, or whatever there is, is heard, and so is who names nothing.
+    let (secret, last) = (format!("{WORK}/secret"), json!({"secret": "other-secret-71"}));
+    let changed = put(served, admin, &secret, &second, last.clone()).await;
+    check(&changed, 200, "");
+    let third = changed.header("etag").unwrap();
+    assert_ne!(second, third);
+    check(&put(served, admin, &secret, &second, last.clone()).await, 412, "precondition_failed");
+    let either = format!("{second}, {third}");
+    check(&put(served, admin, &secret, &either, last.clone()).await, 200, "");
+    check(&put(served, admin, &secret, "*", last.clone()).await, 200, "");
+    check(&put(served, admin, &secret, "", last).await, 200, "");
+    let stranger = delete(served, &served.stranger, WORK, &first).await;
+    check(&stranger, 404, "not_found");
+    let now = world.get(WORK).await.header("etag").unwrap().to_owned();
+    check(&delete(served, admin, WORK, &now).await, 204, "");
+    check(&delete(served, admin, WORK, &now).await, 404, "not_found");
+}

@@ -2,6 +2,7 @@
 
 mod browser;
 mod cdp;
+mod made_for;
 mod others;
 mod pages;
 mod settings;

@@ -114,6 +114,32 @@ async fn keys_that_look_alike_are_different_keys() {
     assert_eq!(served.runs(), keys.len());
 }
 
+/// Whose act it is, is the person: with a key of hers or with an agent's that acts for her.
+#[tokio::test]
+async fn an_agent_that_acts_for_somebody_is_in_her_sessions_and_under_her_keys() {
+    let served = Served::new().await;
+    let ann = json!({"principal": "user:ann", "roles": ["operator"]});
+    let ann = served.post(&served.admin, "/v1/admin/keys", ann).await.json()["key"].clone();
+    let ann = ann.as_str().unwrap();
+    let begun = served.post(ann, "/v1/agents/helper/sessions", json!({"mode": "text"})).await;
+    let place = begun.header("location").unwrap().to_owned();
+    // Her own, the agent's for her, and the agent's for itself.
+    for (key, cached, status) in [
+        (ann, json!(false), 200),
+        (&served.companion, json!(true), 200),
+        (&served.agent, json!(false), 410),
+    ] {
+        let header = [("Idempotency-Key", "k")];
+        let reply = served.send(key, "POST", CALLS, &header, Some(send())).await;
+        assert_eq!((reply.status, &reply.json()["meta"]["cached"]), (200, &cached), "{reply:?}");
+        assert_eq!(served.get(key, &place).await.status, status, "{cached}");
+        let said = json!({"message": "hello"});
+        let message = served.post(key, &format!("{place}/messages"), said).await;
+        assert_eq!(message.status, status, "{message:?}");
+    }
+    assert_eq!(served.runs(), 2);
+}
+
 /// An assistant's message of Chat Completions that calls `send` with each of these.
 fn message(texts: &[&str]) -> Value {
     let call = |(at, text): (usize, &&str)| {

@@ -26,12 +26,52 @@ async fn a_person_approves_and_an_agent_cannot() {
     assert_eq!(listed[0]["arguments"], json!({"text": "7 euro"}));
     let answered = served.post(&served.operator, &path, json!({"approve": true})).await;
     assert_eq!(answered.status, 200, "{answered:?}");
+    assert_eq!(served.get(&served.operator, &path).await.json(), answered.json()["confirmation"]);
+    assert_eq!(served.get(&served.agent, &path).await.status, 403, "as the list");
+    check(&served.get(&served.stranger, &path).await, 404, "not_found");
+    check(&served.get(&served.operator, "/v1/confirmations/none").await, 404, "not_found");
     assert_eq!(served.runs(), 0);
     let done = served.send(&served.agent, "POST", calls, &key, Some(body)).await;
     assert_eq!((done.status, served.runs()), (200, 1), "{done:?}");
     let effects = served.get(&served.operator, "/v1/effects?state=succeeded").await.json();
     assert_eq!(effects[0]["tool"], "shop__pay");
     assert_eq!(effects[0].get("arguments"), None, "what redaction may strip is not listed");
+}
+
+#[tokio::test]
+async fn of_two_who_answer_the_second_is_told_who_was_first() {
+    let served = Served::new().await;
+    let ask = async |text: &str| {
+        let body = json!({"tool": "pay", "arguments": {"text": text}, "idempotency_key": text});
+        let asked = served.post(&served.agent, "/v1/agents/helper/calls", body).await.json();
+        let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+        format!("/v1/confirmations/{id}")
+    };
+    let (yes, no) = (json!({"approve": true}), json!({"approve": false}));
+    for (first, second, said) in [
+        (&no, &no, "the confirmation has been declined already, by user:mara"),
+        (&no, &yes, "the confirmation has been declined already, by user:mara"),
+        (&yes, &yes, "the confirmation has been approved already, by user:mara"),
+    ] {
+        let path = ask(&format!("{first}{second}")).await;
+        let done = served.post(&served.operator, &path, first.clone()).await;
+        check(&done, 200, "");
+        assert_eq!(done.json().get("tookBackFrom"), None, "{done:?}");
+        let late = served.post(&served.admin, &path, second.clone()).await;
+        check(&late, 403, "confirmation_refused");
+        assert_eq!(
+            (&late.json()["detail"], &late.json()["details"]["decidedBy"]),
+            (&json!(said), &json!("user:mara"))
+        );
+        // Who may not see it learns nothing of it.
+        let own = served.post(&served.agent, &path, yes.clone()).await;
+        assert!(own.status == 403 && !own.body.contains("mara"), "{own:?}");
+    }
+    let path = ask("taken-back").await;
+    check(&served.post(&served.operator, &path, yes).await, 200, "");
+    let taken = served.post(&served.admin, &path, no).await;
+    check(&taken, 200, "");
+    assert_eq!(taken.json()["tookBackFrom"], "user:mara", "{taken:?}");
 }
 
 /// Over every door: what they approve would not run.
@@ -50,6 +90,13 @@ async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked
     let rules = json!({"deny": ["send"]});
     check(&put(&served, &served.admin, "/v1/admin/policies/new", "", rules).await, 201, "");
     let path = format!("/v1/confirmations/{id}");
+    let list = "/v1/confirmations?status=pending";
+    for one in [
+        served.get(&served.operator, &path).await.json(),
+        served.get(&served.operator, list).await.json()[0].clone(),
+    ] {
+        assert_eq!((&one["id"], &one["void"]), (&json!(id), &json!("rules_changed")), "{one}");
+    }
     let refused = served.post(&served.operator, &path, json!({"approve": true})).await;
     check(&refused, 403, "confirmation_refused");
     assert_eq!(refused.json()["details"]["why"], "rules_changed", "{refused:?}");
@@ -60,6 +107,8 @@ async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked
     assert_eq!(over_socket["problem"]["details"]["why"], "rules_changed", "{over_socket}");
     // What is asked now is answered.
     let path = format!("/v1/confirmations/{}", ask().await);
+    let open = served.get(&served.operator, &path).await.json();
+    assert_eq!((&open["status"], open.get("void")), (&json!("pending"), None), "{open}");
     check(&served.post(&served.operator, &path, json!({"approve": true})).await, 200, "");
     assert_eq!(served.post(&served.agent, calls, body).await.status, 200);
     assert_eq!(served.runs(), 1);

@@ -192,6 +192,7 @@ async fn what_is_on_record_is_answered_as_the_document_says() {
     }
     let asked = said.get("/v1/confirmations", "/v1/confirmations").await;
     let place = format!("/v1/confirmations/{}", asked[0]["id"].as_str().unwrap());
+    said.get("/v1/confirmations/{id}", &place).await;
     said.post("/v1/confirmations/{id}", &place, json!({"approve": true})).await;
     let effects = said.get("/v1/effects", "/v1/effects").await;
     let undo = json!({"call": effects[0]["call"]});

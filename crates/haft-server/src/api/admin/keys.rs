@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::listing::cut;
-use super::{Listing, Page, Thing};
+use super::{Listing, Page, Thing, tag};
 use crate::api::need;
+use crate::api::only_if::OnlyIf;
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Outdated, Problem};
 use crate::shapes::{Configurations, Configured, KeyKept};
 use crate::who::facts::Facts;
 use crate::who::stored::{self, Wanted};
@@ -113,7 +114,7 @@ fn strip(value: &mut Value, names: &[&str]) {
 /// Makes a key. Its text is shown once.
 #[utoipa::path(post, path = "/v1/admin/keys", tag = "administration", operation_id = "make_key",
     request_body = NewKey,
-    responses((status = 201, description = "The key.", body = Minted),
+    responses((status = 201, description = "The key, with its version as `ETag`.", body = Minted),
         NoKey, NoRole,
         (status = 422, description = "It makes no sense.", body = Problem,
             content_type = "application/problem+json")))]
@@ -170,7 +171,9 @@ impl NewKey {
 
 pub(super) fn respond(minted: Minted) -> Response {
     let place = format!("/v1/admin/keys/{}", minted.entry.id);
-    (StatusCode::CREATED, [(header::LOCATION, place)], Json(minted)).into_response()
+    let tag = minted.entry.version.map(tag).unwrap_or_default();
+    let headers = [(header::LOCATION, place), (header::ETAG, tag)];
+    (StatusCode::CREATED, headers, Json(minted)).into_response()
 }
 
 /// Makes a key that whoever asks may make.
@@ -216,16 +219,22 @@ pub(crate) async fn show(
 
 /// Revokes a key: it opens nothing from now on. It stays listed.
 #[utoipa::path(delete, path = "/v1/admin/keys/{id}", tag = "administration",
-    operation_id = "revoke_key", params(("id" = String, Path, description = "Its id.")),
+    operation_id = "revoke_key", params(("id" = String, Path, description = "Its id."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
     responses((status = 200, description = "Revoked, now or before.", body = Configured<KeyKept>),
-        NoKey, NoRole, Absent,
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn revoke(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
 ) -> Result<Response, Problem> {
+    need(&who, Role::Administrator)?;
+    if let Some(entry) = super::stored(&door, &who, Kind::Key, &id).await? {
+        only_if.is(&tag(entry.version))?;
+    }
     Ok(revoked(&door, &who, &id).await?.respond(StatusCode::OK))
 }
 

@@ -12,11 +12,12 @@ use haft_runtime::connections::check_grant;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::kept::{find, in_force, kept, mistaken, own, unopened};
+use super::kept::{find, in_force, kept, meant, mistaken, own, unopened};
 use crate::api::need;
+use crate::api::only_if::OnlyIf;
 use crate::body;
 use crate::door::Door;
-use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Outdated, Problem};
 use crate::who::{Role, Who};
 
 /// So many grants may one connection have.
@@ -109,8 +110,11 @@ pub(crate) async fn list(
 /// Lets somebody use a connection with some tools, from now on.
 #[utoipa::path(post, path = "/v1/connections/{id}/grants", tag = "connections",
     operation_id = "grant_connection",
-    params(("id" = String, Path, description = "The connection.")), request_body = NewGrant,
-    responses((status = 201, description = "The grant.", body = Given), NoKey, NoRole, Absent,
+    params(("id" = String, Path, description = "The connection."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
+    request_body = NewGrant,
+    responses((status = 201, description = "The grant.", body = Given),
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`, or as many as there may be.",
             body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "It makes no sense.", body = Problem,
@@ -119,11 +123,13 @@ pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
     let new: NewGrant = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    meant(&door, &who, &id, &only_if).await?;
     let given = granted(&door, &who, &id, new).await?;
     Ok((StatusCode::CREATED, Json(given)).into_response())
 }
@@ -157,16 +163,20 @@ pub(crate) async fn granted(
 
 /// Takes back whatever was granted of a connection here.
 #[utoipa::path(delete, path = "/v1/connections/{id}/grants", tag = "connections",
-    operation_id = "revoke_grants", params(("id" = String, Path, description = "The connection.")),
+    operation_id = "revoke_grants",
+    params(("id" = String, Path, description = "The connection."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
     responses((status = 200, description = "What was taken back.", body = Revoked),
-        NoKey, NoRole, Absent,
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn revoke_all(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
 ) -> Result<Json<Revoked>, Problem> {
+    meant(&door, &who, &id, &only_if).await?;
     revoked(&door, &who, &id, None).await.map(Json)
 }
 
@@ -175,16 +185,19 @@ pub(crate) async fn revoke_all(
 #[utoipa::path(delete, path = "/v1/connections/{id}/grants/{principal}", tag = "connections",
     operation_id = "revoke_grant",
     params(("id" = String, Path, description = "The connection."),
-        ("principal" = String, Path, description = "From whom: `agent:helper`, `agent:*`, `*`.")),
+        ("principal" = String, Path, description = "From whom: `agent:helper`, `agent:*`, `*`."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
     responses((status = 200, description = "What was taken back.", body = Revoked),
-        NoKey, NoRole, Absent,
+        NoKey, NoRole, Absent, Outdated,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn revoke(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path((id, principal)): Path<(String, String)>,
+    only_if: OnlyIf,
 ) -> Result<Json<Revoked>, Problem> {
+    meant(&door, &who, &id, &only_if).await?;
     revoked(&door, &who, &id, Some(&principal)).await.map(Json)
 }
 

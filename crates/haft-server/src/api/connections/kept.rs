@@ -7,6 +7,7 @@ use haft_core::port::{Connections as Port, StoreError};
 use haft_runtime::connections::Wrong;
 
 use crate::api::need;
+use crate::api::only_if::OnlyIf;
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::{Role, Who};
@@ -24,6 +25,28 @@ pub(super) async fn own<'a>(
     }
     find(&**kept, who, id).await?;
     Ok(kept)
+}
+
+/// Its version: of another account under the same id it is another, and so it is after every change and
+/// whenever a token is renewed. Grants are things of their own.
+pub(super) fn tag(made_ms: i64, revision: u64) -> String {
+    format!("\"{made_ms}-{revision}\"")
+}
+
+/// Whether a request is meant for the account that there is. What is declared has no version.
+pub(in crate::api) async fn meant(
+    door: &Door,
+    who: &Who,
+    id: &str,
+    only_if: &OnlyIf,
+) -> Result<(), Problem> {
+    need(who, Role::Administrator)?;
+    let kept = kept(door)?;
+    if kept.is_declared(&who.tenant, id) {
+        return Ok(());
+    }
+    let account = find(&**kept, who, id).await?;
+    only_if.is(&tag(account.made_ms, account.revision))
 }
 
 /// The account of an id.

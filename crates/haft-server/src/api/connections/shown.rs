@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Extension, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use haft_core::connection::{Account, AuthKind, Credentials};
 use haft_core::port::Connections as Port;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::grants::{self, Given};
-use super::kept::{kept, unopened};
+use super::kept::{kept, tag, unopened};
 use super::test::Tested;
 use crate::api::admin::Page;
 use crate::api::need;
@@ -73,6 +75,18 @@ pub(crate) struct Tokens {
     /// What the token is for, where the provider wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audience: Option<String>,
+}
+
+impl Connection {
+    /// With its version as the tag.
+    pub(super) fn respond(&self, status: StatusCode) -> Response {
+        let mut response = (status, Json(self)).into_response();
+        let tag = self.made_at_ms.map(|made_ms| tag(made_ms, self.version));
+        if let Some(tag) = tag.and_then(|tag| tag.parse().ok()) {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
+    }
 }
 
 impl Tokens {
@@ -176,14 +190,14 @@ pub(super) fn shown(
 /// One connection, without its secret.
 #[utoipa::path(get, path = "/v1/connections/{id}", tag = "connections",
     operation_id = "show_connection", params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "The connection.", body = Connection),
+    responses((status = 200, description = "With its version as `ETag`.", body = Connection),
         NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
-) -> Result<Json<Connection>, Problem> {
-    one(&door, &who, &id).await.map(Json)
+) -> Result<Response, Problem> {
+    Ok(one(&door, &who, &id).await?.respond(StatusCode::OK))
 }
 
 /// A connection of the tenant.

@@ -13,12 +13,13 @@ use haft_core::port::Want;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::kept::{find, kept};
+use super::kept::{find, kept, meant};
 use crate::api::consents::in_words;
 use crate::api::need;
+use crate::api::only_if::OnlyIf;
 use crate::body;
 use crate::door::Door;
-use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Outdated, Problem};
 use crate::who::{Role, Who};
 
 /// So many results are remembered.
@@ -108,20 +109,24 @@ impl Tests {
 /// them where one is named. Tenants' addresses are reached as their tools reach theirs.
 #[utoipa::path(post, path = "/v1/connections/{id}/test", tag = "connections",
     operation_id = "test_connection",
-    params(("id" = String, Path, description = "The connection.")), request_body = Trial,
+    params(("id" = String, Path, description = "The connection."),
+        ("If-Match" = Option<String>, Header, description = "Only where this is its `ETag`.")),
+    request_body = Trial,
     responses((status = 200, description = "What came of it.", body = Tested),
-        NoKey, NoRole, Absent,
+        NoKey, NoRole, Absent, Outdated,
         (status = 422, description = "The address is not one of the connection's hosts.",
             body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn run(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
+    only_if: OnlyIf,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Tested>, Problem> {
     need(&who, Role::Administrator)?;
     let trial: Trial = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    meant(&door, &who, &id, &only_if).await?;
     tested(&door, &who, &id, trial.url.as_deref()).await.map(Json)
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::PLACE;
+use super::{PLACE, made_for};
 use crate::api::connections::Connection;
 use crate::console::clicks::{Aimed, WAIT};
 use crate::console::encode;
@@ -10,10 +10,11 @@ use crate::console::page::{self, Visitor};
 use crate::console::visible::visible;
 
 /// A form of one thing to do with a connection.
-fn doing(visitor: &Visitor, id: &str, what: &str, inside: &Markup) -> Markup {
+fn doing(visitor: &Visitor, one: &Connection, what: &str, inside: &Markup) -> Markup {
     html! {
-        form .row method="post" action={ (PLACE) "/" (encode(id)) } autocomplete="off" {
+        form .row method="post" action={ (PLACE) "/" (encode(&one.id)) } autocomplete="off" {
             (page::token(visitor))
+            (made_for(one).field())
             input type="hidden" name="do" value=(what);
             (inside)
         }
@@ -21,22 +22,23 @@ fn doing(visitor: &Visitor, id: &str, what: &str, inside: &Markup) -> Markup {
 }
 
 /// In a list whose rows move up when one is gone.
-pub(super) fn revoking(visitor: &Visitor, aimed: &Aimed, id: &str, who: &str) -> Markup {
+pub(super) fn revoking(visitor: &Visitor, aimed: &Aimed, one: &Connection, who: &str) -> Markup {
     html! {
-        form .row method="post" action={ (PLACE) "/" (encode(id)) } data-wait=(WAIT) {
+        form .row method="post" action={ (PLACE) "/" (encode(&one.id)) } data-wait=(WAIT) {
             (aimed.fields(visitor))
+            (made_for(one).field())
             input type="hidden" name="do" value="revoke";
             input type="hidden" name="principal" value=(who);
-            button .quiet type="submit" aria-label={ "Take " (id) " back from " (who) } { "Take back" }
+            button .quiet type="submit" aria-label={ "Take " (one.id) " back from " (who) } { "Take back" }
             @if who.len() < 40 { span .about { (visible(who)) } }
         }
     }
 }
 
-pub(super) fn granting(visitor: &Visitor, id: &str) -> Markup {
+pub(super) fn granting(visitor: &Visitor, one: &Connection) -> Markup {
     doing(
         visitor,
-        id,
+        one,
         "grant",
         &html! {
             label for="principals" { "Who" }
@@ -51,7 +53,7 @@ pub(super) fn granting(visitor: &Visitor, id: &str) -> Markup {
 pub(super) fn testing(visitor: &Visitor, one: &Connection) -> Markup {
     doing(
         visitor,
-        &one.id,
+        one,
         "test",
         &html! {
             @if !one.hosts.is_empty() {
@@ -67,7 +69,7 @@ pub(super) fn asking(visitor: &Visitor, one: &Connection) -> Markup {
     let known = one.oauth.as_ref().and_then(|tokens| tokens.authorize_url.as_deref());
     doing(
         visitor,
-        &one.id,
+        one,
         "consent",
         &html! {
             label for="authorize_url" { "Address for consent" }
@@ -77,10 +79,10 @@ pub(super) fn asking(visitor: &Visitor, one: &Connection) -> Markup {
     )
 }
 
-pub(super) fn rotating(visitor: &Visitor, id: &str) -> Markup {
+pub(super) fn rotating(visitor: &Visitor, one: &Connection) -> Markup {
     doing(
         visitor,
-        id,
+        one,
         "secret",
         &html! {
             label for="secret" { "New secret" }
@@ -91,10 +93,10 @@ pub(super) fn rotating(visitor: &Visitor, id: &str) -> Markup {
 }
 
 /// Who removes it has said so twice.
-pub(super) fn removing(visitor: &Visitor, id: &str) -> Markup {
+pub(super) fn removing(visitor: &Visitor, one: &Connection) -> Markup {
     doing(
         visitor,
-        id,
+        one,
         "remove",
         &html! {
             label .choice { input type="checkbox" name="sure" value="yes" required; " Forget it, its secret and its grants" }

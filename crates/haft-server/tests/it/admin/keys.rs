@@ -34,6 +34,23 @@ async fn a_key_is_shown_once_and_opens_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_another_than_was_read_is_not_revoked() {
+    let served = Served::new().await;
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let (key, place) = (made.json()["key"].clone(), made.header("location").unwrap().to_owned());
+    assert_eq!(made.header("etag"), Some("\"v1\""));
+    for tag in ["\"v9\"", "v1", "W/\"v1\""] {
+        check(&delete(&served, &served.admin, &place, tag).await, 412, "precondition_failed");
+    }
+    check(&delete(&served, &served.stranger, &place, "\"v1\"").await, 404, "not_found");
+    assert_eq!(echo(&served, key.as_str().unwrap(), "helper").await.status, 200);
+    check(&delete(&served, &served.admin, &place, "\"v1\"").await, 200, "");
+    check(&delete(&served, &served.admin, &place, "\"v1\"").await, 412, "precondition_failed");
+    check(&delete(&served, &served.admin, &place, "*").await, 200, "");
+}
+
+#[tokio::test]
 async fn what_a_revoked_approver_has_approved_counts_no_longer() {
     let served = Served::new().await;
     let make = async |wanted| served.post(&served.admin, "/v1/admin/keys", wanted).await;
@@ -114,6 +131,19 @@ async fn an_agents_key_holds_no_other_role() {
         (json!({"principal": "service:bot", "roles": ["approver"]}), "only people approve"),
         (json!({"principal": "user:ann", "roles": []}), "no role"),
         (json!({"principal": "user:ma\u{200b}ra", "roles": ["operator"]}), "cannot be seen"),
+        (json!({"principal": "user:mara ", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "user: mara", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "user:mara\u{a0}", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "user:\u{3000}mara", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "user:mara\u{2002}lee", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "user:mara  lee", "roles": ["approver"]}), "told apart"),
+        (json!({"principal": "agent:helper ", "roles": ["agent"]}), "told apart"),
+        (
+            json!({"principal": "agent:helper", "subject": "user:ann ", "roles": ["agent"]}),
+            "told apart",
+        ),
+        (json!({"principal": "user:agent:x", "roles": ["operator"]}), "another kind"),
+        (json!({"principal": "user:Service :x", "roles": ["operator"]}), "another kind"),
         (
             json!({"principal": "agent:helper", "subject": "user:ann\u{202e}", "roles": ["agent"]}),
             "cannot be seen",
@@ -122,6 +152,11 @@ async fn an_agents_key_holds_no_other_role() {
         let refused = served.post(&served.admin, "/v1/admin/keys", wanted).await;
         check(&refused, 422, "invalid_configuration");
         assert!(refused.body.contains(word), "{refused:?}");
+    }
+    // What may be in a name: one plain space inside, other colons, letters of other languages.
+    for name in ["user:Mara Lee", "user:urn:x:mara", "user:\u{43c}\u{430}\u{440}\u{430}"] {
+        let wanted = json!({"principal": name, "roles": ["approver"]});
+        check(&served.post(&served.admin, "/v1/admin/keys", wanted).await, 201, "");
     }
     for wrong in [
         json!({"principal": "ann", "roles": ["operator"]}),

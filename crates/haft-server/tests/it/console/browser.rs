@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::cdp::{self, Tab};
-use super::world::{HOSTILE, World};
+use super::world::{HOSTILE, World, field};
 use crate::connections::consent::Provider;
 
 async fn signed_in(world: &World, key: &str) -> Option<Tab> {
@@ -234,14 +234,17 @@ async fn busy(world: &World) -> Vec<String> {
         ("secret", "canary-5e1f0b7a9c3d"),
     ];
     assert_eq!(visit.post("/console/connections", &fields).await.status, 200);
+    let page = visit.get("/console/connections/work-github").await.body;
+    let made_for = field(&page, "made-for");
     let granted = [
         ("csrf", csrf.as_str()),
+        ("made-for", made_for.as_str()),
         ("do", "grant"),
         ("principals", "agent:helper, user:mara"),
         ("tools", "shop__*"),
     ];
     assert_eq!(visit.post("/console/connections/work-github", &granted).await.status, 200);
-    let tested = [("csrf", csrf.as_str()), ("do", "test")];
+    let tested = [("csrf", csrf.as_str()), ("made-for", &made_for), ("do", "test")];
     assert_eq!(visit.post("/console/connections/work-github", &tested).await.status, 200);
     // Accounts of a person who agreed, and of one who did not.
     let provider = Provider::new().await;

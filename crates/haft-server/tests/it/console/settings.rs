@@ -19,10 +19,18 @@ async fn word(visit: &Visit<'_>, path: &str) -> String {
     word.unwrap_or_default()
 }
 
+/// What the forms of a page are made for, where it says that.
+async fn made_for(visit: &Visit<'_>, path: &str) -> String {
+    let page = visit.get(path).await.body;
+    let made_for = page.contains("name=\"made-for\"").then(|| field(&page, "made-for"));
+    made_for.unwrap_or_default()
+}
+
 /// Fills a form in with what its page carries.
-async fn sent(visit: &Visit<'_>, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
+pub(super) async fn sent(visit: &Visit<'_>, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
     let (csrf, word) = (visit.csrf().await, word(visit, path).await);
-    let mut all = vec![("csrf", csrf.as_str()), ("word", &word)];
+    let made_for = made_for(visit, path).await;
+    let mut all = vec![("csrf", csrf.as_str()), ("word", &word), ("made-for", &made_for)];
     all.extend(fields);
     let reply = visit.post(path, &all).await;
     (reply.status, reply.body)
@@ -411,8 +419,8 @@ async fn a_connection_is_kept_granted_tested_and_removed_and_its_secret_is_on_no
         sent(&visit, place, &[("do", "grant"), ("principals", "x"), ("tools", "*")]).await;
     assert!(page.contains("is nobody"), "{page}");
     let taken = [("do", "revoke"), ("principal", "user:mara")];
-    let csrf = visit.csrf().await;
-    let unaimed = [&[("csrf", csrf.as_str())], &taken[..]].concat();
+    let (csrf, made_for) = (visit.csrf().await, made_for(&visit, place).await);
+    let unaimed = [&[("csrf", csrf.as_str()), ("made-for", &made_for)], &taken[..]].concat();
     let missed = visit.post(place, &unaimed).await.body;
     assert!(missed.contains("changed nothing") && missed.contains("from user:mara"), "{missed}");
     let (_, page) = sent(&visit, place, &taken).await;

@@ -251,7 +251,8 @@ async fn an_approval_that_was_not_used_is_taken_back_by_whoever_may_answer() {
     assert_eq!(visit.post(&place, &fields).await.status, 403, "too early");
     later(2).await;
     let taken = visit.post(&place, &fields).await;
-    assert_eq!(taken.header("location"), Some("/console/confirmations?done=denied"), "{taken:?}");
+    let place_after = format!("/console/confirmations?done=denied&word={word}");
+    assert_eq!(taken.header("location"), Some(&*place_after), "{taken:?}");
     let again = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
     assert_eq!(again["error"]["kind"], "confirmation_refused", "{again}");
     assert_eq!(world.runs(), 0, "nothing was done");
@@ -353,4 +354,24 @@ async fn of_two_who_answer_at_once_the_second_is_told_who_was_first() {
         let is_told = reply.body.contains("answered already, by user:ben: denied");
         assert_eq!(is_told, status == 409, "{reply:?}");
     }
+}
+
+#[tokio::test]
+async fn whoever_declines_what_was_approved_meanwhile_is_told_what_that_did() {
+    let world = World::new().await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let (first, second) =
+        (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
+    let page = second.get(&place).await.body;
+    first.click(&place, &place, &[("answer", "approve")]).await;
+    let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "deny")];
+    let denied = second.post(&place, &fields).await;
+    let after = second.get(denied.header("location").unwrap()).await.body;
+    assert!(after.contains("Recorded: denied. It took back the approval of user:ben"), "{after}");
+    // An address says nothing to whoever has not done it.
+    let other = first.get(denied.header("location").unwrap()).await.body;
+    assert!(other.contains("Recorded: denied.") && !other.contains("took back"), "{other}");
 }

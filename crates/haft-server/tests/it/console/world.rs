@@ -196,6 +196,25 @@ impl World {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
+    /// Another registry, in which a tool takes other parameters, in this order.
+    pub(crate) fn retype(&self, own: &str, properties: &Value) {
+        self.change(own, |contract| contract.parameters["properties"] = properties.clone());
+    }
+
+    /// Another registry, in which a tool is another.
+    pub(crate) fn change(&self, own: &str, change: impl FnOnce(&mut Contract)) {
+        let mut registry = (*self.door.runtime.current()).clone();
+        let is_it = |tool: &&mut Tool| tool.id == format!("shop__{own}");
+        let tool = registry.tools.iter_mut().find(is_it).unwrap();
+        change(&mut tool.contract);
+        tool.parameters = parameters::view(&tool.contract.parameters);
+        tool.digest = Entry::seal(tool).digest;
+        let ids: Vec<_> = registry.tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
+        registry.digest = Digest::of_json(&json!(ids));
+        registry.version = version_of(&registry.digest);
+        self.door.runtime.load(registry).unwrap();
+    }
+
     /// A call of the agent over the API.
     pub(crate) async fn called(&self, tool: &str, arguments: Value, key: &str) -> Value {
         let body = json!({"tool": tool, "arguments": arguments, "idempotency_key": key});
@@ -286,6 +305,18 @@ impl Visit<'_> {
         later(2).await;
         let all = [&[("csrf", csrf.as_str()), ("word", &word)], fields].concat();
         self.post(path, &all).await
+    }
+
+    /// Fills in the form of a tool and sends it, with what its page puts into it.
+    pub(crate) async fn call(&self, tool: &str, fields: &[(&str, &str)]) -> Reply {
+        let place = format!("/console/tools/helper/shop__{tool}");
+        let page = self.get(&place).await.body;
+        let kept: Vec<_> =
+            ["csrf", "made-for", "key"].map(|name| (name, field(&page, name))).into();
+        // What a test fills in itself counts first.
+        let kept = kept.iter().map(|(name, value)| (*name, value.as_str()));
+        let all: Vec<_> = fields.iter().copied().chain(kept).collect();
+        self.post(&place, &all).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
