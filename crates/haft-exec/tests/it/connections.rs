@@ -495,3 +495,24 @@ async fn what_went_to_one_account_is_not_asked_sent_again_or_taken_back_at_anoth
     assert!(undone[0].message.contains("made anew"), "{undone:?}");
     assert_eq!(server.seen().len(), asked, "nobody has asked the other account");
 }
+
+/// An answer that policy lets stand for a while is that of an account as it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_before_is_not_given_once_the_secret_is_another() {
+    let server = Server::new(|n, _| says("200 OK", &json!({ "found": n }).to_string())).await;
+    let world = World::told(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    let find = async || {
+        let mut call = world.request("work", "unused");
+        (call.tool, call.key) = ("core__found".to_owned(), None);
+        let answer = world.runtime.invoke(call).await;
+        (answer.result.unwrap()["found"].clone(), answer.meta.cached)
+    };
+    assert_eq!(find().await, (json!(0), false));
+    assert_eq!(find().await, (json!(0), true));
+    let (account, _) = world.vault.open("acme", "work").await.unwrap();
+    let (by, expect) = (Principal::user("ann"), Expect::Revision(account.revision));
+    let other = Credentials::Bearer(SecretText::new("another-account-0123456789"));
+    world.vault.put(account, &other, expect, Some(&by)).await.unwrap();
+    assert_eq!(find().await, (json!(1), false));
+}

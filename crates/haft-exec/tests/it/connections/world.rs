@@ -20,7 +20,7 @@ use haft_core::{Call, Caller, Digest, Envelope, Registry, ToolError};
 use haft_exec::http::Fetch;
 use haft_exec::{Broker, Executors, Http};
 use haft_runtime::Runtime;
-use haft_runtime::policy::{Grant, Policy, Source};
+use haft_runtime::policy::{Grant, Policy, Recall, Source};
 use haft_runtime::toolbox::Records;
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Options, Sqlite, Vault};
@@ -115,8 +115,11 @@ impl World {
         let vault = Arc::new(Vault::new(store.clone(), keys.clone()));
         let broker = Arc::new(Counted(Broker::new(vault.clone(), client()), AtomicU32::new(0)));
         let heard = Arc::new(Heard::default());
+        let recalled = tools.iter().find(|tool| tool.contract.tool_id == "found");
+        let recall = recalled.map(|tool| Recall { tools: vec![tool.id.clone()], seconds: 3_600 });
         let registry = registry(tools);
-        let source = Source { grants: records(tenants).grants, ..source() };
+        let mut source = Source { grants: records(tenants).grants, ..source() };
+        source.rules.recall.extend(recall);
         let policy = Policy::load(&source, &[&registry]).unwrap();
         let runtime = Runtime::builder(registry, store.clone(), Arc::new(executors))
             .provide(Capability::Http, Arc::new(Fetch::new(client())))

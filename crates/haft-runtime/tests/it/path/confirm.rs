@@ -50,6 +50,26 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     assert_eq!(world.acts("gift"), 1);
 }
 
+/// What its handler calls is approved with a tool, as it is then.
+#[tokio::test]
+async fn an_approval_of_a_tool_that_calls_others_is_for_those_as_they_were() {
+    for (tool, calls) in [("again", true), ("put", false)] {
+        let approve_both = vec!["again".into(), "put".into()];
+        let rules =
+            Rules { allow: vec!["shop__*".into()], approve: approve_both, ..Rules::default() };
+        let world = World::with(rules, |builder| builder);
+        let id = asked(&world.call(call(tool, "k")).await);
+        approve(&world.runtime, &id).await;
+        let changed = tools_with("order", |order| order.contract.description.push_str(" anew"));
+        world.runtime.load(changed).unwrap();
+        let then = world.call(call(tool, "k")).await;
+        match calls {
+            true => assert_ne!(asked(&then), id, "{tool}"),
+            false => assert!(then.is_ok(), "{tool}: {then:?}"),
+        }
+    }
+}
+
 /// The questions that wait for an answer.
 async fn open(world: &World) -> Vec<Confirmation> {
     let filter = ConfirmationFilter {

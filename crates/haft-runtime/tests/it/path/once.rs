@@ -378,6 +378,21 @@ async fn an_answer_that_is_no_longer_kept_is_not_made_again() {
     assert_eq!(world.acts("order"), 1);
 }
 
+/// What a handler does through other tools is on record under keys that are made of its own.
+#[tokio::test]
+async fn a_key_is_kept_as_long_as_those_that_are_made_of_it() {
+    for (tool, kept) in [("put", false), ("again", true)] {
+        let world = World::new();
+        world.call(call(tool, "k")).await;
+        world.clock.advance(25 * 3600 * 1000);
+        world.store.purge().await.unwrap();
+        let told = world.call(call(tool, "k")).await;
+        let expired =
+            told.result.as_ref().is_err_and(|error| error.kind == ErrorKind::ResultExpired);
+        assert_eq!((expired, world.acts(tool)), (kept, if kept { 1 } else { 2 }), "{told:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_goes_away_does_not_stop_an_effect() {
     let world = Arc::new(World::new());
