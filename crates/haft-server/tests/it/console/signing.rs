@@ -191,12 +191,17 @@ async fn a_visit_does_not_travel_in_the_clear() {
     assert!(set.starts_with("__Host-haft=") && set.contains("Secure"), "{set}");
 }
 
+/// The page of a question that an agent has put.
+async fn question(world: &World) -> String {
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap();
+    format!("/console/confirmations/{id}")
+}
+
 #[tokio::test]
 async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() {
     let world = World::new().await;
-    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
-    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
-    let place = format!("/console/confirmations/{id}");
+    let place = question(&world).await;
     let visit = world.signed_in(&world.approver).await;
     let page = visit.get("/console/confirmations").await.body;
     let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
@@ -230,9 +235,7 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
 #[tokio::test]
 async fn an_approval_that_was_not_used_is_taken_back_by_whoever_may_answer() {
     let world = World::new().await;
-    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
-    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
-    let place = format!("/console/confirmations/{id}");
+    let place = question(&world).await;
     let visit = world.signed_in(&world.approver).await;
     let approved = visit.click(&place, &place, &[("answer", "approve")]).await;
     assert_eq!(approved.status, 303, "{approved:?}");
@@ -297,9 +300,7 @@ async fn an_answer_that_was_not_recorded_is_told_as_that() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("haft.db");
     let world = World::on(Arc::new(Sqlite::open(&file, Options::default()).unwrap())).await;
-    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
-    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
-    let place = format!("/console/confirmations/{id}");
+    let place = question(&world).await;
     let (first, second) =
         (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
     let open = second.get(&place).await.body;
@@ -337,9 +338,7 @@ async fn live_events_end_with_their_visit_and_no_other_does() {
 #[tokio::test]
 async fn of_two_who_answer_at_once_the_second_is_told_who_was_first() {
     let world = World::new().await;
-    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
-    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
-    let place = format!("/console/confirmations/{id}");
+    let place = question(&world).await;
     let (first, second) =
         (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
     let open = [first.get(&place).await.body, second.get(&place).await.body];
@@ -359,9 +358,7 @@ async fn of_two_who_answer_at_once_the_second_is_told_who_was_first() {
 #[tokio::test]
 async fn whoever_declines_what_was_approved_meanwhile_is_told_what_that_did() {
     let world = World::new().await;
-    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
-    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
-    let place = format!("/console/confirmations/{id}");
+    let place = question(&world).await;
     let (first, second) =
         (world.signed_in(&world.approver).await, world.signed_in(&world.admin).await);
     let page = second.get(&place).await.body;
