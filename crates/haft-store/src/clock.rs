@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
@@ -18,14 +18,24 @@ pub trait Clock: Send + Sync {
     /// Milliseconds since some moment. Never jumps, and goes on while the machine sleeps, where it can
     /// tell.
     fn ticks_ms(&self) -> i64;
+
+    /// Which moment that is, where processes that come later will count from the same one.
+    fn boot(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The machine's clocks.
-pub struct System(ticks::Start);
+pub struct System {
+    start: Instant,
+    /// Where ticks are counted since the machine was started.
+    boot: Option<String>,
+}
 
 impl Default for System {
     fn default() -> Self {
-        Self(ticks::Start::now())
+        let boot = boot::named().filter(|_| boot::elapsed().is_some());
+        Self { start: Instant::now(), boot }
     }
 }
 
@@ -36,44 +46,47 @@ impl Clock for System {
     }
 
     fn ticks_ms(&self) -> i64 {
-        i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)
+        let since_boot = self.boot.as_ref().and_then(|_| boot::elapsed());
+        let elapsed = since_boot.unwrap_or_else(|| self.start.elapsed());
+        i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn boot(&self) -> Option<&str> {
+        self.boot.as_deref()
     }
 }
 
-/// `Instant` stands still on Linux while the machine sleeps; after that the clock would seem to have
-/// jumped.
+/// The time since the machine was started. (`Instant` stands still on Linux while the machine sleeps;
+/// after that the clock would seem to have jumped.)
 #[cfg(target_os = "linux")]
-mod ticks {
-    use std::time::{Duration, Instant};
+mod boot {
+    use std::time::Duration;
 
     use nix::time::ClockId;
 
-    pub(super) struct Start {
-        at: Option<Duration>,
-        otherwise: Instant,
+    /// A name that no other start has. A container may count from a moment of its own.
+    pub(super) fn named() -> Option<String> {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let counted = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+        Some(format!("{} {}", boot.trim(), counted.display()))
     }
 
-    fn since_boot() -> Option<Duration> {
+    pub(super) fn elapsed() -> Option<Duration> {
         ClockId::CLOCK_BOOTTIME.now().ok().map(Duration::from)
-    }
-
-    impl Start {
-        pub(super) fn now() -> Self {
-            Self { at: since_boot(), otherwise: Instant::now() }
-        }
-
-        pub(super) fn elapsed(&self) -> Duration {
-            match (self.at, since_boot()) {
-                (Some(at), Some(now)) => now.saturating_sub(at),
-                _ => self.otherwise.elapsed(),
-            }
-        }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod ticks {
-    pub(super) use std::time::Instant as Start;
+mod boot {
+    use std::time::Duration;
+
+    pub(super) fn named() -> Option<String> {
+        None
+    }
+
+    pub(super) fn elapsed() -> Option<Duration> {
+        None
+    }
 }
 
 /// A clock that a test moves.
@@ -81,13 +94,20 @@ mod ticks {
 pub struct Manual {
     wall: AtomicI64,
     ticks: AtomicI64,
+    boot: Option<&'static str>,
 }
 
 impl Manual {
     /// A clock that stands at this time.
     #[must_use]
     pub fn at(wall_ms: i64) -> Arc<Self> {
-        Arc::new(Self { wall: AtomicI64::new(wall_ms), ticks: AtomicI64::new(0) })
+        Self::of_boot(wall_ms, None)
+    }
+
+    /// The same, on a machine whose start has this name.
+    #[must_use]
+    pub fn of_boot(wall_ms: i64, boot: Option<&'static str>) -> Arc<Self> {
+        Arc::new(Self { wall: AtomicI64::new(wall_ms), ticks: AtomicI64::new(0), boot })
     }
 
     /// Lets time pass.
@@ -110,6 +130,10 @@ impl Clock for Manual {
     fn ticks_ms(&self) -> i64 {
         self.ticks.load(Ordering::SeqCst)
     }
+
+    fn boot(&self) -> Option<&str> {
+        self.boot
+    }
 }
 
 /// A clock set back by less than this is being corrected: time stands still until it has caught up.
@@ -122,22 +146,23 @@ pub(crate) const JUMP_MS: i64 = 2 * 60 * 1000;
 /// A clock that has jumped is believed once it has shown its new time for so long.
 const BELIEVED_MS: i64 = 10 * 60 * 1000;
 
-/// Between two processes there are no ticks. For so long, nothing may have run here.
+/// Between two starts of a machine there are no ticks. For so long, nothing may have run here.
 const RESTART_MS: i64 = 5 * 60 * 1000;
 
-/// After a jump nothing is forgotten by the new time until it has gone well for so long.
+/// After a jump nothing is forgotten by the new time until it has gone well for so many ticks.
 const TRUSTED_MS: i64 = 60 * 60 * 1000;
 
 /// After a jump the clock may take the time back behind it for so long. Later, nothing does.
 const FINAL_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What is known of the time, and stored.
+/// What is known of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// What everybody is told.
     pub(crate) now: i64,
-    /// Since when the clock has not jumped.
-    pub(crate) since: i64,
+    /// For how many ticks the clock has not jumped. What lies between two starts of a machine does not
+    /// count: a clock may have been wrong in another way each time.
+    pub(crate) held: i64,
     /// Certainly not later than it really is, as far as anything that is stored goes: what is to be
     /// forgotten by then may be.
     pub(crate) sure: i64,
@@ -149,58 +174,36 @@ impl Times {
     /// A time that nobody doubts.
     #[cfg(test)]
     pub(crate) fn certain(now: i64) -> Self {
-        Self { now, since: now, sure: now, floor: now }
+        Self { now, held: 0, sure: now, floor: now }
     }
 
-    /// The time that things are forgotten by.
-    pub(crate) fn trusted(&self) -> i64 {
-        if self.now.saturating_sub(self.since) >= TRUSTED_MS { self.now } else { self.sure }
-    }
-
-    /// A store that is opened: what was stored, and what the clock says now. A machine that was off
-    /// has the right time at once, and nothing is forgotten by it before it is trusted.
+    /// A machine that was off has the right time at once, and nothing is forgotten by it before it is
+    /// trusted.
     fn resumed(self, wall: i64) -> Self {
         if self.now == 0 {
             // Nothing is stored, so nothing is older than it seems; and whether the clock is right,
             // nobody knows.
-            return Self { now: wall, since: wall, sure: wall, floor: 0 };
+            return Self { now: wall, held: 0, sure: wall, floor: 0 };
         }
-        if wall < self.now {
-            return self;
-        }
-        // The clock has not gone back since: what it said then has held until now.
-        let confirmed = self.confirmed_at(wall);
         let off = wall.saturating_sub(self.now);
-        match off <= RESTART_MS {
-            true => confirmed.ticked(off, wall),
-            false => Self { now: wall, since: wall, ..confirmed },
+        match off {
+            ..0 => self,
+            0..=RESTART_MS => self.ticked(off, wall),
+            _ => Self { now: wall, held: 0, ..self },
         }
-    }
-
-    /// The same where somebody was told a later time than was written down.
-    pub(crate) fn told_until(self, now: i64) -> Self {
-        self.ticked(now.saturating_sub(self.now), now)
     }
 
     /// So much time has passed, and it is this late now.
     fn ticked(self, elapsed: i64, now: i64) -> Self {
+        let held = self.held.saturating_add(elapsed);
         let later = |ms: i64| ms.saturating_add(elapsed).min(now);
-        Self { now, sure: later(self.sure), floor: later(self.floor), ..self }.confirmed_at(now)
-    }
-
-    /// Until this moment the clock did not jump.
-    fn confirmed_at(self, moment: i64) -> Self {
-        let held = moment.saturating_sub(self.since);
-        Self {
-            sure: if held >= TRUSTED_MS { self.now } else { self.sure },
-            floor: if held >= FINAL_MS { self.now } else { self.floor },
-            ..self
-        }
+        let after = |least, ms| if held >= least { now } else { later(ms) };
+        Self { now, held, sure: after(TRUSTED_MS, self.sure), floor: after(FINAL_MS, self.floor) }
     }
 
     /// The clock has jumped, and is believed.
     fn moved_to(self, wall: i64) -> Self {
-        Self { now: wall, since: wall, sure: self.sure.min(wall), floor: self.floor.min(wall) }
+        Self { now: wall, held: 0, sure: self.sure.min(wall), floor: self.floor.min(wall) }
     }
 }
 
@@ -210,30 +213,59 @@ pub(crate) struct Steady {
     last: Mutex<Reading>,
 }
 
-#[derive(Clone, Copy)]
-struct Reading {
-    times: Times,
-    ticks: i64,
+/// When somebody looked at the clock, and stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) times: Times,
+    pub(crate) ticks: i64,
     /// The clock shows another time than it should.
-    jump: Option<Jump>,
+    pub(crate) jump: Option<Jump>,
 }
 
-#[derive(Clone, Copy)]
-struct Jump {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Jump {
     /// The clock, less the ticks.
-    offset: i64,
+    pub(crate) offset: i64,
     /// Since when it shows this, in ticks.
-    since: i64,
+    pub(crate) since: i64,
     /// By how much it is off.
-    off: i64,
+    pub(crate) off: i64,
+}
+
+/// What another process has left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stored {
+    pub(crate) reading: Reading,
+    /// What its ticks were counted from.
+    pub(crate) boot: Option<String>,
+    /// Somebody was told so late a time afterwards.
+    pub(crate) told: i64,
+}
+
+impl Stored {
+    /// The time now. Ticks that were counted from the same moment tell how long it has been; else there is
+    /// nothing but the clock.
+    fn resumed(self, clock: &dyn Clock) -> Reading {
+        let (wall, ticks) = (clock.wall_ms(), clock.ticks_ms());
+        let one_boot = self.boot.as_deref().is_some_and(|boot| clock.boot() == Some(boot));
+        if one_boot && ticks >= self.reading.ticks {
+            return self.reading.told_until(self.told, ticks).next(wall, ticks);
+        }
+        let times = self.reading.told_until(self.told, i64::MAX).times.resumed(wall);
+        Reading { times, ticks, jump: None }
+    }
 }
 
 impl Steady {
     /// Time that goes on from what was stored.
-    pub(crate) fn new(clock: Arc<dyn Clock>, stored: Times) -> Self {
-        let (wall, ticks) = (clock.wall_ms(), clock.ticks_ms());
-        let last = Reading { times: stored.resumed(wall), ticks, jump: None };
-        Self { clock, last: Mutex::new(last) }
+    pub(crate) fn new(clock: Arc<dyn Clock>, stored: Stored) -> Self {
+        let last = Mutex::new(stored.resumed(&*clock));
+        Self { clock, last }
+    }
+
+    /// What its ticks are counted from.
+    pub(crate) fn boot(&self) -> Option<&str> {
+        self.clock.boot()
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
@@ -251,37 +283,51 @@ impl Steady {
     }
 
     pub(crate) fn times(&self) -> Times {
+        self.reading().times
+    }
+
+    fn reading(&self) -> Reading {
         let mut last = self.last.lock();
         *last = last.next(self.clock.wall_ms(), self.clock.ticks_ms());
-        last.times
+        *last
     }
 
     /// What may be forgotten of what is older than this: as much less as the time is in doubt.
     pub(crate) fn before(&self, ms: i64) -> i64 {
         let times = self.times();
-        ms.saturating_sub(times.now.saturating_sub(times.trusted()))
+        ms.saturating_sub(times.now.saturating_sub(times.sure))
     }
 
     /// By how much the machine's clock is off, where it has jumped and is not believed.
     pub(crate) fn off_ms(&self) -> Option<i64> {
-        self.times();
-        self.last.lock().jump.map(|jump| jump.off)
+        self.reading().jump.map(|jump| jump.off)
     }
 
     /// Takes note of a time that another process has told. One that believes another clock than we do
     /// is not followed: it sees the same clock, and we come to our own conclusion.
-    pub(crate) fn not_before(&self, ms: i64) -> Times {
-        let times = self.times();
-        if ms <= times.now || ms - times.now > JUMP_MS {
-            return times;
+    pub(crate) fn not_before(&self, ms: i64) -> Reading {
+        let reading = self.reading();
+        if ms <= reading.times.now || ms - reading.times.now > JUMP_MS {
+            return reading;
         }
         let mut last = self.last.lock();
         last.times.now = last.times.now.max(ms);
-        last.times
+        *last
     }
 }
 
 impl Reading {
+    /// The same where somebody was told a later time than was written down, at these ticks or before.
+    fn told_until(self, now: i64, ticks: i64) -> Self {
+        let later = now.saturating_sub(self.times.now).max(0);
+        let ticks = self.ticks.saturating_add(later).min(ticks);
+        Self {
+            times: self.times.ticked(later, self.times.now.saturating_add(later)),
+            ticks,
+            ..self
+        }
+    }
+
     fn next(self, wall: i64, ticks: i64) -> Self {
         let Times { now, floor, .. } = self.times;
         let elapsed = (ticks - self.ticks).max(0);

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::clock::{Clock, Steady, System, Times};
+use crate::clock::{Clock, Steady, Stored, System};
 use crate::machine::Owner;
 use rows::Rows;
 
@@ -67,7 +67,7 @@ impl Memory {
         let owner = rows.join();
         let shared = Shared {
             rows: Mutex::new(rows),
-            clock: Steady::new(clock, Times::default()),
+            clock: Steady::new(clock, Stored::default()),
             any_blocks: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
         };

@@ -32,6 +32,7 @@ mod schema;
 mod sealing;
 mod shared;
 mod still;
+mod time;
 mod tx;
 mod verify;
 mod writer;
@@ -49,7 +50,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::{Clock, Steady, System, Times};
+use crate::clock::{Clock, Steady, System};
 use crate::machine::Owner;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Heads, Link, Signing};
@@ -448,14 +449,9 @@ fn limit_size(conn: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()>
 }
 
 fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
-    let sql = "SELECT now_ms, since_ms, sure_ms, floor_ms FROM clock";
-    let stored = read::one(conn, sql, (), |row| {
-        let (now, since) = (row.get(0)?, row.get(1)?);
-        Ok(Times { now, since, sure: row.get(2)?, floor: row.get(3)? })
-    })?;
-    let mut stored = stored.unwrap_or_default();
+    let mut stored = time::stored(conn)?;
     let (_, at_ms) = writer::last_entry(conn).map_err(|error| fault::of_read(&error))?;
-    stored = stored.told_until(writer::latest(stored.now, at_ms));
+    stored.told = writer::latest(stored.reading.times.now, at_ms);
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     let any_blocks = read::any_blocks(conn)?;
     let shared = Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify);

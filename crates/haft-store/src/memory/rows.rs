@@ -118,7 +118,7 @@ impl Rows {
     /// Whoever asks next, and when.
     pub(crate) fn begin(&mut self, owner: Owner, times: Times) {
         self.asking = owner;
-        (self.now_ms, self.trusted_ms) = (times.now, times.trusted());
+        (self.now_ms, self.trusted_ms) = (times.now, times.sure);
     }
 
     /// Takes a record for later; returns how many had to go. It says itself when its call ended, so the

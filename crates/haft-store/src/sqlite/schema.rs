@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/deeds.sql"),
     include_str!("schema/asking.sql"),
     include_str!("schema/parts.sql"),
+    include_str!("schema/ticking.sql"),
 ];
 
 /// The version from which on the trail says who may use a connection.
@@ -54,12 +55,14 @@ pub(super) const PRAGMAS: &str = "
 /// where it was. Two processes do not get into each other's way.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     let newest = MIGRATIONS.len();
+    // Nearly always, and then somebody who holds the file keeps nobody from opening it.
+    if stands(conn).map_err(failed)? == (newest as i64, APPLICATION_ID) {
+        return Ok(());
+    }
     loop {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let number = |name| tx.pragma_query_value(None, name, |row| row.get(0)).map_err(failed);
-        let (version, application): (i64, i64) =
-            (number("user_version")?, number("application_id")?);
-        if application != i64::from(APPLICATION_ID) && !is_empty(&tx)? {
+        let (version, application) = stands(&tx).map_err(failed)?;
+        if application != APPLICATION_ID && !is_empty(&tx)? {
             return Err(StoreError::Unavailable(
                 "the file is another program's database; name another file".to_owned(),
             ));
@@ -84,10 +87,9 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
 
 /// Refuses a file that cannot be brought to the newest version and is not of it.
 pub(super) fn is_newest(conn: &Connection) -> Result<(), StoreError> {
-    let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let of = |name| number(name).map_err(|error| of_read(&error));
-    let (version, newest) = (of("user_version")?, MIGRATIONS.len());
-    if of("application_id")? == i64::from(APPLICATION_ID) && version == newest as i64 {
+    let newest = MIGRATIONS.len();
+    let (version, application) = stands(conn).map_err(|error| of_read(&error))?;
+    if (version, application) == (newest as i64, APPLICATION_ID) {
         return Ok(());
     }
     Err(StoreError::Unavailable(format!(
@@ -117,6 +119,12 @@ pub(super) fn by_columns<T: Copy>(
 fn is_of(conn: &Connection, least: usize) -> rusqlite::Result<bool> {
     let version = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
     Ok(version >= least as i64)
+}
+
+/// The version that a file is of, and the program.
+fn stands(conn: &Connection) -> rusqlite::Result<(i64, i32)> {
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok((version, conn.pragma_query_value(None, "application_id", |row| row.get(0))?))
 }
 
 fn is_empty(conn: &Connection) -> Result<bool, StoreError> {

@@ -245,7 +245,7 @@ mod tests {
     use tracing::{Event, Metadata, Subscriber};
 
     use super::*;
-    use crate::clock::{System, Times};
+    use crate::clock::{Stored, System};
 
     /// The events that were said.
     #[derive(Clone, Default)]
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn that_the_trails_end_cannot_be_told_is_said_once_and_that_it_can_again() {
-        let clock = Steady::new(Arc::new(System::default()), Times::default());
+        let clock = Steady::new(Arc::new(System::default()), Stored::default());
         let shared = Shared::new(clock, PathBuf::from("blocks"), false, Verify::Never);
         let log = Log::default();
         tracing::subscriber::with_default(log.clone(), || {

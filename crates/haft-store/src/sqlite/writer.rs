@@ -19,8 +19,9 @@ use super::owner::{Alive, Owners};
 use super::row;
 use super::sealing::Seals;
 use super::shared::Beside;
+use super::time;
 use super::tx::Tx;
-use crate::clock::Times;
+use crate::clock::Reading;
 use crate::fail::{self, fail_point};
 use crate::steps::journal;
 use crate::tables::Res;
@@ -250,7 +251,7 @@ impl Writer {
     }
 
     fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<Option<(Link, i64)>> {
-        let (mut tx, times, stored_ms) = self.begun()?;
+        let (mut tx, now, stored_ms) = self.begun()?;
         let (before, last) = (self.conn.total_changes(), tx.link.number);
         for task in group {
             if !self.run(&mut tx, task.as_mut())? {
@@ -265,9 +266,7 @@ impl Writer {
         // Where an entry was added, it has the time: a page less that the commit has to write.
         let untold = self.conn.total_changes() != before && tx.link.number == last;
         if untold || (tx.now_ms - stored_ms).abs() >= CLOCK_MS {
-            let sql = "UPDATE clock SET now_ms = ?1, since_ms = ?2, sure_ms = ?3, floor_ms = ?4";
-            let mut clock = self.conn.prepare_cached(sql)?;
-            clock.execute((times.now, times.since, times.sure, times.floor))?;
+            time::put(&self.conn, &now, self.shared.clock.boot())?;
         }
         Ok(Some((tx.link, tx.now_ms)))
     }
@@ -315,22 +314,22 @@ impl Writer {
 
     /// A transaction that knows the time and the end of the trail, whoever has written since; what
     /// there is to know of the time; and the time that was written down.
-    fn begun(&self) -> rusqlite::Result<(Tx<'_>, Times, i64)> {
+    fn begun(&self) -> rusqlite::Result<(Tx<'_>, Reading, i64)> {
         let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
         let stored_ms = clock.query_row((), |found| found.get(0))?;
         let (link, at_ms) = last_entry(&self.conn)?;
-        let times = self.shared.clock.not_before(latest(stored_ms, at_ms));
+        let now = self.shared.clock.not_before(latest(stored_ms, at_ms));
         let tx = Tx {
             conn: &self.conn,
             seals: Seals::new(&self.conn, &self.ring),
             owners: &self.owners,
             owner: self.alive.owner,
-            now_ms: times.now,
-            trusted_ms: times.trusted(),
+            now_ms: now.times.now,
+            trusted_ms: now.times.sure,
             link,
             failure: None,
         };
-        Ok((tx, times, stored_ms))
+        Ok((tx, now, stored_ms))
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {

@@ -19,6 +19,14 @@ pub(crate) const START: i64 = 1_800_000_000_000;
 pub(crate) const LEASE: i64 = 30_000;
 /// For how long a provider knows a key.
 pub(crate) const AGAIN: i64 = 10 * LEASE;
+/// The version of what is written here.
+pub(crate) const SCHEMA: i64 = 18;
+/// Takes back what this version says of time.
+pub(crate) const BEFORE_TICKS: &str = "ALTER TABLE clock ADD COLUMN since_ms INTEGER NOT NULL DEFAULT 0; \
+    ALTER TABLE clock DROP COLUMN held_ms; ALTER TABLE clock DROP COLUMN boot; \
+    ALTER TABLE clock DROP COLUMN ticks_ms; ALTER TABLE clock DROP COLUMN jump_offset_ms; \
+    ALTER TABLE clock DROP COLUMN jump_since_ms; ALTER TABLE clock DROP COLUMN jump_off_ms; \
+    PRAGMA user_version = 17";
 pub(crate) const KEEP: Keep = Keep { result_ms: 60_000, key_ms: 600_000 };
 
 /// A store that can be opened several times, as several processes would.

@@ -17,7 +17,7 @@ use haft_store::{Sqlite, Vault};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, LEASE, claim, fresh, settle, settled};
+use crate::bed::{BEFORE_TICKS, Bed, LEASE, SCHEMA, claim, fresh, settle, settled};
 use crate::sealing::{CANARY, act, ask_and_talk, parts, said, seen, tenant, verified};
 use crate::trail::{touch, verdict};
 
@@ -96,7 +96,7 @@ async fn check(bed: &Bed) {
         let conn = Connection::open(bed.path()).unwrap();
         conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
-    assert_eq!(now, 17);
+    assert_eq!(now, SCHEMA);
     let other = Bed::sqlite();
     let made = again(&other).await;
     assert_eq!(trail(&store).await, trail(&made).await);
@@ -142,7 +142,7 @@ async fn a_store_of_before_seals_what_is_written_from_now_on() {
     assert!(seen(&bed, CANARY.as_bytes()) > 0, "what was clear stays so");
 }
 
-/// Takes back what this version says of parts.
+/// Takes back what the version before that says of parts.
 const BEFORE_PARTS: &str = "DROP INDEX effects_parts; ALTER TABLE effects DROP COLUMN part_of; \
     PRAGMA user_version = 16";
 
@@ -158,7 +158,7 @@ async fn parts_that_were_begun_by_a_version_before_are_found_by_their_call() {
         settled(&store, part, State::Succeeded).await;
         settled(&store, claim("other"), State::Succeeded).await;
         drop(store);
-        touch(&bed, BEFORE_PARTS);
+        touch(&bed, &format!("{BEFORE_TICKS}; {BEFORE_PARTS}"));
         assert!(verdict(&bed).is_ok());
         let store = bed.open_sqlite(|_| ());
         let mut newer = claim("newer");

@@ -11,7 +11,7 @@ use haft_store::{Options, Sqlite, Verify};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, call_record, claim, fresh, settle, settled, word};
+use crate::bed::{Bed, SCHEMA, call_record, claim, fresh, settle, settled, word};
 
 #[track_caller]
 fn check(bed: &Bed, words: &str) {
@@ -27,7 +27,9 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 17; use the newer haft that wrote it",
+        &format!(
+            "the database has schema 99 and this haft knows up to {SCHEMA}; use the newer haft that wrote it"
+        ),
     );
 }
 

@@ -14,7 +14,7 @@ use haft_store::{Sqlite, Vault, Verify};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, claim, word};
+use crate::bed::{BEFORE_TICKS, Bed, SCHEMA, claim, word};
 use crate::trail::{touch, verdict};
 
 const DAY: i64 = 86_400_000;
@@ -279,7 +279,8 @@ async fn what_an_older_haft_granted_is_taken_as_it_is_found_and_only_once() {
     touch(&bed, forge);
     assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Grants);
     // Whoever says that it is an old store is not believed.
-    touch(&bed, BEFORE_GRANTS);
+    let before = format!("{BEFORE_TICKS}; {BEFORE_GRANTS}");
+    touch(&bed, &before);
     assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Grants);
     let store = whole(&bed);
     assert_eq!(in_force(&store).await, ["work: *"]);
@@ -288,10 +289,10 @@ async fn what_an_older_haft_granted_is_taken_as_it_is_found_and_only_once() {
     // Nor of a store that is new: its signing says so.
     let bed = connected().await;
     let forge = forge.replace("other", "new");
-    touch(&bed, &format!("{forge}; {BEFORE_GRANTS}"));
+    touch(&bed, &format!("{forge}; {before}"));
     assert_eq!(in_force(&whole(&bed)).await, ["work: user:mara"]);
     let version: i64 = Connection::open(bed.path())
         .and_then(|conn| conn.pragma_query_value(None, "user_version", |row| row.get(0)))
         .unwrap();
-    assert_eq!(version, 17);
+    assert_eq!(version, SCHEMA);
 }

@@ -9,6 +9,8 @@ mod bed;
 #[cfg(test)]
 mod before;
 #[cfg(test)]
+mod boots;
+#[cfg(test)]
 mod calendar;
 #[cfg(test)]
 mod connections;

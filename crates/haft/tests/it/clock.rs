@@ -19,7 +19,7 @@ fn a_time_that_is_far_ahead_is_a_warning_wherever_the_trail_is_checked() {
     // As if the machine had been three years ahead for a while.
     let conn = Connection::open(project.folder.join(".haft").join("haft.db")).unwrap();
     conn.execute(
-        "UPDATE clock SET now_ms = now_ms + ?1, since_ms = now_ms + ?1",
+        "UPDATE clock SET now_ms = now_ms + ?1, held_ms = 0",
         [(3 * 365 * 24 + 1) * HOUR_MS],
     )
     .unwrap();

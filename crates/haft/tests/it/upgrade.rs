@@ -12,7 +12,7 @@ use crate::server::Server;
 
 /// The version of the store of before, and ours.
 const BEFORE: i64 = 9;
-const NOW: i64 = 17;
+const NOW: i64 = 18;
 
 /// So many blocks, each with a reason of twice so many letters: every one of them is rewritten on the way. Together they are
 /// larger than what SQLite keeps in memory, so its log grows long before the step is done.
