@@ -380,9 +380,14 @@ impl Asked {
 pub struct Together(AtomicBool);
 
 impl Together {
-    /// One of them has given way.
-    pub fn give_way(&self) {
-        self.0.store(true, Ordering::SeqCst);
+    /// One of them has given way. Says whether it is the first.
+    pub fn give_way(&self) -> bool {
+        !self.0.swap(true, Ordering::SeqCst)
+    }
+
+    /// The first has not given way after all.
+    pub fn go_on(&self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 
     /// Whether one of them has.

@@ -42,12 +42,13 @@ impl Running {
         self.calls.lock().contains_key(key)
     }
 
-    /// Waits for the call that runs under a key here. `None` when none does, or when it ended
-    /// without an answer.
-    pub(crate) async fn follow(&self, key: &Digest) -> Option<Arc<Answer>> {
-        let mut answer = self.calls.lock().get(key).map(|entry| entry.answer.clone())?;
+    /// Waits for the call that runs under a key here: its id and its answer. `None` when none does, or
+    /// when it ended without an answer.
+    pub(crate) async fn follow(&self, key: &Digest) -> Option<(String, Arc<Answer>)> {
+        let of = |entry: &Entry| (entry.call.clone(), entry.answer.clone());
+        let (call, mut answer) = self.calls.lock().get(key).map(of)?;
         let found = answer.wait_for(Option::is_some).await.ok()?;
-        found.clone()
+        Some((call, found.clone()?))
     }
 }
 

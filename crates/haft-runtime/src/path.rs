@@ -24,6 +24,7 @@ mod trip;
 use std::sync::Arc;
 
 use haft_core::call::RawArguments;
+use haft_core::ledger::State;
 use haft_core::outcome::Intent;
 use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
@@ -201,12 +202,15 @@ pub(crate) struct Answer {
     pub(crate) intents: Vec<Intent>,
     pub(crate) stage: Stage,
     pub(crate) cached: bool,
+    /// What the ledger has of the effect, where this is one.
+    pub(crate) state: Option<State>,
 }
 
 impl Answer {
     /// A call that did not run.
     pub(crate) fn refused(stage: Stage, error: ToolError) -> Self {
-        Self { result: Err(error), view: None, intents: Vec::new(), stage, cached: false }
+        let intents = Vec::new();
+        Self { result: Err(error), view: None, intents, stage, cached: false, state: None }
     }
 
     /// A call whose envelope was kept by the session.
@@ -215,7 +219,8 @@ impl Answer {
             Some(error) => Err(kept(error, envelope.get("shown"))),
             None => Ok(envelope.get("data").cloned().unwrap_or_default()),
         };
-        Self { result, view: None, intents: Vec::new(), stage: Stage::Gate, cached: true }
+        let (intents, stage) = (Vec::new(), Stage::Gate);
+        Self { result, view: None, intents, stage, cached: true, state: None }
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use haft_core::contract::Rate;
 use parking_lot::Mutex;
 
-/// More windows than this are not kept; the oldest idle ones go first.
+/// More windows than this are not kept. Those go that are over; where too many are left, a tenth, of those who have not
+/// called for longest.
 const MAX_WINDOWS: usize = 100_000;
 
 /// Who calls what, under which rate.
@@ -30,7 +31,7 @@ impl Rates {
     ) -> Result<(), (Rate, u64)> {
         let mut windows = self.windows.lock();
         if windows.len() >= MAX_WINDOWS {
-            windows.retain(|key, calls| calls.back().is_some_and(|at| now_ms - at < length(key.4)));
+            make_room(&mut windows, MAX_WINDOWS / 10 * 9, now_ms);
         }
         for rate in rates {
             let calls = windows.entry(key(tenant, principal, tool, rate)).or_default();
@@ -67,6 +68,21 @@ impl Rates {
             room(calls.into_iter().flatten().filter(counts), rate, now_ms)
         })
     }
+}
+
+/// Keeps so many windows at most, so that the next many calls need not look through all of them again.
+fn make_room(windows: &mut HashMap<Key, VecDeque<i64>>, most: usize, now_ms: i64) {
+    let lasts = |key: &Key, at: i64| now_ms.saturating_sub(at) < length(key.4);
+    windows.retain(|key, calls| calls.back().is_some_and(|at| lasts(key, *at)));
+    let Some(over) = windows.len().checked_sub(most).filter(|over| *over > 0) else { return };
+    let mut called: Vec<i64> = windows.values().filter_map(|calls| calls.back().copied()).collect();
+    let (_, last, _) = called.select_nth_unstable(over - 1);
+    let (last, mut over) = (*last, over);
+    windows.retain(|_, calls| {
+        let goes = over > 0 && calls.back().is_none_or(|at| *at <= last);
+        over -= usize::from(goes);
+        !goes
+    });
 }
 
 fn key(tenant: &str, principal: &str, tool: &str, rate: &Rate) -> Key {
@@ -116,6 +132,33 @@ mod tests {
         assert_eq!(take("a", "x", 1001), Err(399));
         rates.forget("t");
         assert_eq!(take("a", "x", 1001), Ok(()), "by another of the name");
+    }
+
+    #[test]
+    fn of_too_many_windows_those_go_that_are_over_and_then_those_of_longest_ago() {
+        let mut windows = HashMap::new();
+        let rate = |window_ms| Rate { calls: 9, window_ms };
+        for at in 0..20 {
+            let who = at.to_string();
+            windows.insert(key("t", &who, "short", &rate(10)), VecDeque::from([at]));
+            windows.insert(key("t", &who, "day", &rate(86_400_000)), VecDeque::from([at]));
+        }
+        make_room(&mut windows, 30, 20);
+        assert_eq!(windows.len(), 29, "nine of the short ones still count");
+        make_room(&mut windows, 10, 21);
+        let mut left: Vec<_> = windows.values().map(|calls| calls[0]).collect();
+        left.sort_unstable();
+        assert_eq!((windows.len(), left[0]), (10, 15));
+    }
+
+    #[test]
+    fn windows_are_bounded_however_long_they_are() {
+        let (rates, day) = (Rates::default(), Rate { calls: 9, window_ms: 86_400_000 });
+        for at in 0..MAX_WINDOWS + MAX_WINDOWS / 5 {
+            let asked = rates.take("t", &at.to_string(), "x", &[day], 1_000 + at as i64);
+            assert_eq!(asked, Ok(()));
+        }
+        assert!(rates.windows.lock().len() <= MAX_WINDOWS);
     }
 
     #[test]

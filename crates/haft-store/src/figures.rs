@@ -1,7 +1,6 @@
 //! Which records a filter means, and a tool's calls in figures.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{CallFilter, CallStats, EffectFilter, SERIES_CALLS, Slice};
@@ -54,30 +53,48 @@ pub(crate) fn effect_is_meant(filter: &EffectFilter, record: &EffectRecord) -> b
         && agrees(&filter.policy, &effect.policy)
 }
 
-/// One call in figures.
-pub(crate) struct Timed {
-    pub(crate) tool: Arc<str>,
-    pub(crate) failed: bool,
-    pub(crate) duration_us: u64,
+/// Calls by tool.
+#[derive(Default)]
+pub(crate) struct Figures(BTreeMap<String, Timed>);
+
+/// How many of them failed, and how long each took.
+#[derive(Default)]
+struct Timed {
+    errors: u64,
+    durations: Vec<u64>,
 }
 
-/// Exact figures per tool, tools in order of their names.
-pub(crate) fn stats(mut calls: Vec<Timed>) -> Vec<CallStats> {
-    calls.sort_unstable_by(|a, b| (&a.tool, a.duration_us).cmp(&(&b.tool, b.duration_us)));
-    calls.chunk_by(|a, b| a.tool == b.tool).map(of_tool).collect()
-}
-
-/// Of calls of one tool, fastest first.
-fn of_tool(calls: &[Timed]) -> CallStats {
-    let at =
-        |percent: usize| calls.get(rank(calls.len(), percent)).map_or(0, |call| call.duration_us);
-    CallStats {
-        tool: calls.first().map(|call| call.tool.as_ref().to_owned()).unwrap_or_default(),
-        calls: calls.len() as u64,
-        errors: calls.iter().filter(|call| call.failed).count() as u64,
-        p50_us: at(50),
-        p99_us: at(99),
+impl Figures {
+    pub(crate) fn take(&mut self, tool: &str, failed: bool, duration_us: u64) {
+        if !self.0.contains_key(tool) {
+            self.0.insert(tool.to_owned(), Timed::default());
+        }
+        if let Some(timed) = self.0.get_mut(tool) {
+            timed.errors += u64::from(failed);
+            timed.durations.push(duration_us);
+        }
     }
+
+    /// Exact figures per tool, tools in order of their names.
+    pub(crate) fn end(self) -> Vec<CallStats> {
+        let of_tool = |(tool, Timed { errors, mut durations }): (String, Timed)| {
+            durations.sort_unstable();
+            let at = |percent| at_rank(&durations, percent);
+            CallStats {
+                tool,
+                calls: durations.len() as u64,
+                errors,
+                p50_us: at(50),
+                p99_us: at(99),
+            }
+        };
+        self.0.into_iter().map(of_tool).collect()
+    }
+}
+
+/// The smallest value, of those in order, that so many in a hundred do not exceed.
+fn at_rank(values: &[u64], percent: usize) -> u64 {
+    values.get(rank(values.len(), percent)).copied().unwrap_or(0)
 }
 
 /// The place of the nearest rank: of the smallest value that so many in a hundred do not exceed.
@@ -109,7 +126,7 @@ impl Series {
     pub(crate) fn end(self) -> Vec<Slice> {
         let slice = |(at_ms, (errors, mut durations)): (i64, (_, Vec<u64>))| {
             durations.sort_unstable();
-            let at = |percent| durations.get(rank(durations.len(), percent)).copied().unwrap_or(0);
+            let at = |percent| at_rank(&durations, percent);
             let calls = durations.len() as u64;
             Slice { at_ms, calls, errors, p50_us: at(50), p99_us: at(99) }
         };
@@ -123,13 +140,17 @@ mod tests {
 
     #[test]
     fn percentiles_are_exact_by_the_nearest_rank() {
-        let timed = |n: u64| Timed { tool: "a".into(), failed: n == 7, duration_us: n };
-        let figures = stats((1..=200).rev().map(timed).collect());
+        let stats = |calls: &[u64]| {
+            let mut figures = Figures::default();
+            calls.iter().for_each(|n| figures.take("a", *n == 7, *n));
+            figures.end()
+        };
+        let many: Vec<u64> = (1..=200).rev().collect();
         assert_eq!(
-            figures,
+            stats(&many),
             [CallStats { tool: "a".into(), calls: 200, errors: 1, p50_us: 100, p99_us: 198 }]
         );
-        assert_eq!(stats(vec![timed(7)])[0].p99_us, 7);
-        assert!(stats(Vec::new()).is_empty());
+        assert_eq!(stats(&[7])[0].p99_us, 7);
+        assert!(stats(&[]).is_empty());
     }
 }

@@ -284,7 +284,7 @@ impl Sqlite {
             })
             .await?;
         let checkpoint = Checkpoint::sign(&link, now_ms, key);
-        let known = self.readers.ask(|conn| Ok(Evidence::of(conn)?.known)).await?;
+        let known = self.readers.look(|conn| Ok(Evidence::of(conn)?.known)).await?;
         let (path, known) = (Self::checkpoints(&self.path), known.as_ref());
         let stands = trail::append(&path, &checkpoint, known).map_err(|error| {
             StoreError::Unavailable(format!("the checkpoint cannot be written: {error}"))

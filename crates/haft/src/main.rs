@@ -18,6 +18,7 @@ mod patience;
 mod registries;
 mod signals;
 mod source;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -93,23 +93,118 @@ fn cursor(whole: &Value, pages: &Pages, first: &Url) -> Next {
     }
 }
 
-/// The link whose relation is `next`, at the same origin.
+/// The link whose relation is `next`, at the same origin. What cannot be read may have been one.
 fn linked(headers: &HeaderMap, here: &Url, first: &Url) -> Next {
-    let all = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
-    let target = all.flat_map(|line| line.split(',')).find_map(|link| {
-        let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
-        let is_next = |one: &str| {
-            let (name, value) = one.trim().split_once('=').unwrap_or_default();
-            name.trim().eq_ignore_ascii_case("rel")
-                && value.trim().trim_matches('"').split_whitespace().any(|word| word == "next")
-        };
-        parameters.split(';').any(is_next).then_some(target)
-    });
-    match target.map(|target| here.join(target)) {
-        None => Next::End,
-        Some(Ok(url)) if url.origin() == first.origin() && url.username().is_empty() => {
-            Next::At(url)
+    for value in headers.get_all(LINK) {
+        let Ok(mut line) = value.to_str() else { return Next::Elsewhere };
+        loop {
+            match link(line) {
+                Ok(None) => break,
+                Ok(Some((link, _))) if link.is_next => return at(here.join(link.target), first),
+                Ok(Some((_, rest))) => line = rest,
+                Err(Unreadable) => return Next::Elsewhere,
+            }
         }
-        Some(_) => Next::Elsewhere,
+    }
+    Next::End
+}
+
+fn at(found: Result<Url, url::ParseError>, first: &Url) -> Next {
+    match found {
+        Ok(url) if url.origin() == first.origin() && url.username().is_empty() => Next::At(url),
+        Ok(_) | Err(_) => Next::Elsewhere,
+    }
+}
+
+struct Link<'h> {
+    target: &'h str,
+    is_next: bool,
+}
+
+#[derive(Debug, PartialEq)]
+struct Unreadable;
+
+/// The first link of a `Link` header (RFC 8288), and what comes after it. Targets have commas and semicolons of their
+/// own, and so have parameters in quotes.
+fn link(header: &str) -> Result<Option<(Link<'_>, &str)>, Unreadable> {
+    let header = header.trim_start_matches([',', ' ', '\t']);
+    if header.is_empty() {
+        return Ok(None);
+    }
+    let (target, mut rest) =
+        header.strip_prefix('<').and_then(|rest| rest.split_once('>')).ok_or(Unreadable)?;
+    let mut rel = None;
+    loop {
+        let (parameter, after) = rest.split_at(end_of(rest)?);
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        // Of several the first counts.
+        if name.trim().eq_ignore_ascii_case("rel") && rel.is_none() {
+            rel = Some(value.trim().trim_matches('"'));
+        }
+        match after.strip_prefix(';') {
+            Some(more) => rest = more,
+            None => {
+                let is_next = |word: &str| word.eq_ignore_ascii_case("next");
+                let is_next = rel.is_some_and(|all| all.split_whitespace().any(is_next));
+                return Ok(Some((Link { target, is_next }, after)));
+            }
+        }
+    }
+}
+
+/// Where a parameter ends: at the next semicolon or comma that is not in quotes.
+fn end_of(parameter: &str) -> Result<usize, Unreadable> {
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in parameter.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b';' | b',' if !quoted => return Ok(at),
+            _ => {}
+        }
+    }
+    if quoted { Err(Unreadable) } else { Ok(parameter.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_found_among_links() {
+        let here = Url::parse("https://api.example.com/items?page=1").unwrap();
+        let next = "https://api.example.com/items?ids=1,2;3&page=2";
+        for (headers, expected) in [
+            (&[] as &[&str], Some(None)),
+            (&[""], Some(None)),
+            (&["<?page=9>; rel=\"last\""], Some(None)),
+            (&["<?ids=1,2;3&page=2>; rel=next"], Some(Some(next))),
+            (&["</items?ids=1,2;3&page=2>;rel=\"next\""], Some(Some(next))),
+            (&["<?ids=1,2;3&page=2>; title=\"a, \\\"b\\\"; c\"; rel=\"next\""], Some(Some(next))),
+            (
+                &["<?page=1>; rel=\"first\", , <?ids=1,2;3&page=2> ; REL = \"prefetch Next\""],
+                Some(Some(next)),
+            ),
+            (&["<?page=1>; rel=first", "<?ids=1,2;3&page=2>; rel=next"], Some(Some(next))),
+            (&["<?page=1>; rel=first; rel=next"], Some(None)),
+            (&["<?page=1>; title=\"rel=next\""], Some(None)),
+            (&["<https://evil.example.com/>; rel=next"], None),
+            (&["<https://user@api.example.com/>; rel=next"], None),
+            (&["https://api.example.com/; rel=next"], None),
+            (&["<?page=2; rel=next"], None),
+            (&["<?page=1>; title=\"; rel=first"], None),
+        ] {
+            let mut all = HeaderMap::new();
+            for header in headers {
+                all.append(LINK, header.parse().unwrap());
+            }
+            let found = match linked(&all, &here, &here) {
+                Next::End => Some(None),
+                Next::At(url) => Some(Some(url.to_string())),
+                Next::Elsewhere => None,
+            };
+            assert_eq!(found, expected.map(|next| next.map(str::to_owned)), "{headers:?}");
+        }
     }
 }

@@ -90,7 +90,8 @@ fn answer(call: &str, went_well: bool) -> Answer {
         true => Ok(json!(call)),
         false => Err(ToolError::new(ErrorKind::Permanent, call)),
     };
-    Answer { result, view: None, intents: Vec::new(), stage: Stage::Execute, cached: false }
+    let (intents, stage) = (Vec::new(), Stage::Execute);
+    Answer { result, view: None, intents, stage, cached: false, state: None }
 }
 
 /// Which call gave an answer, and whether it went well.
@@ -153,8 +154,9 @@ fn wait(world: &World, call: &str) {
     let followed = block_on(world.running.follow(&key()));
     let seen = world.seen.lock().unwrap();
     match followed {
-        Some(answer) => {
+        Some((whose, answer)) => {
             let (by, went_well) = by(&answer);
+            assert_eq!(whose, by, "an answer under another's id");
             assert_eq!(seen.said.get(&by), Some(&went_well), "an answer that nobody gave");
         }
         // Not entered yet, gone already, or cut off: the ledger is asked then.

@@ -241,32 +241,6 @@ impl Runtime {
         found.is_ok_and(|one| given.contains(&one.status))
     }
 
-    /// The call that undid an effect: this one, or an earlier one that this one has repeated.
-    async fn undone_by(&self, effect: &EffectRecord, envelope: &Envelope) -> String {
-        let this = &envelope.meta.record_id;
-        if !envelope.meta.cached {
-            return this.to_string();
-        }
-        let mut after = None;
-        loop {
-            let filter = EffectFilter {
-                tenant: effect.effect.tenant.clone(),
-                tool: Some(envelope.meta.tool.to_string()),
-                after,
-                limit: 1_000,
-                ..EffectFilter::default()
-            };
-            let Ok(found) = self.inner.store.effects(filter).await else { return this.to_string() };
-            let undid =
-                |one: &&EffectRecord| one.effect.compensates.as_ref() == Some(&effect.effect.call);
-            match (found.iter().find(undid), found.last()) {
-                (Some(earlier), _) => return earlier.effect.call.clone(),
-                (None, Some(last)) => after = Some(last.effect.call.clone()),
-                (None, None) => return this.to_string(),
-            }
-        }
-    }
-
     async fn conclude(
         &self,
         by: &Caller,
@@ -278,8 +252,10 @@ impl Runtime {
             error.kind == ErrorKind::ResultExpired
                 || error.details.as_ref().is_some_and(|details| details.get("done").is_some())
         };
-        let undone_by = self.undone_by(effect, &envelope).await;
-        let done = |result| Undo::Done { by: undone_by, result };
+        // This call, or an earlier one that it has repeated.
+        let meta = &envelope.meta;
+        let by_call = meta.replay_of.as_ref().unwrap_or(&meta.record_id).to_string();
+        let done = |result| Undo::Done { by: by_call, result };
         let (step, message) = match envelope.result {
             Ok(result) => (done(result), "undone".to_owned()),
             Err(error) if withheld(&error) => (done(serde_json::Value::Null), "undone".to_owned()),

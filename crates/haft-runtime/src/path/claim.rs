@@ -119,21 +119,21 @@ pub(crate) async fn begin(
     }
 }
 
-/// Claims, and once more where whoever carried out the same call is gone and to begin it again does no harm.
+/// Claims, and again where whoever carried out the same call is gone and to begin it again does no harm.
 async fn on_record(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     joined: &Joined,
     key: &Key,
 ) -> Result<Granted, Answer> {
-    match claimed(inner, trip, joined, key).await {
-        Err(Ended::Left(_)) => match claimed(inner, trip, joined, key).await {
-            Err(Ended::Left(record)) => Err(replay::running(&record)),
-            Err(Ended::Answer(answer)) => Err(answer),
-            Ok(granted) => Ok(granted),
-        },
-        Err(Ended::Answer(answer)) => Err(answer),
-        Ok(granted) => Ok(granted),
+    let until = tokio::time::Instant::now() + inner.settings.attach_for;
+    loop {
+        match claimed(inner, trip, joined, key, until).await {
+            Err(Ended::Left(_)) if tokio::time::Instant::now() < until => {}
+            Err(Ended::Left(record)) => return Err(replay::running(&record.effect.call)),
+            Err(Ended::Answer(answer)) => return Err(answer),
+            Ok(granted) => return Ok(granted),
+        }
     }
 }
 
@@ -173,6 +173,7 @@ async fn claimed(
     trip: &mut Trip,
     joined: &Joined,
     key: &Key,
+    until: tokio::time::Instant,
 ) -> Result<Granted, Ended> {
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
@@ -197,8 +198,7 @@ async fn claimed(
             Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1, provider_key }))
         }
         Ok(Claimed::InFlight(record)) => {
-            trip.warnings.extend(replay::otherwise(&record, joined.effective()));
-            let Some(answer) = replay::attach(inner, &record).await else {
+            let Some(attached) = replay::attach(inner, &record, until).await else {
                 return Err(Ended::Left(record));
             };
             // That takes as long as the call does, and whoever waited may have no right to the answer any more.
@@ -206,10 +206,11 @@ async fn claimed(
                 trip.rule = refusal.rule;
                 return Err(refused(refusal.error).into());
             }
-            if answer.cached {
-                trip.replay_of = Some(record.effect.call.as_str().into());
+            trip.warnings.extend(replay::otherwise(&record, joined.effective()));
+            if attached.answer.cached {
+                trip.replay_of = Some(attached.call.into());
             }
-            Err(answer.into())
+            Err(attached.answer.into())
         }
         Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record).into()),
         // A repetition that turned out to be a new attempt: now a person is asked.

@@ -3,8 +3,9 @@
 mod time;
 
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use haft_core::contract::{Capability, Gateway, SideEffectPolicy};
@@ -304,16 +305,26 @@ fn is_late(inner: &Inner, call: &Joined, granted: &Granted, time: Time) -> bool 
 
 /// Awaits a run until its end. What ends at once costs no timer.
 async fn within(time: Time, mut run: Boxed<'_, Ended>, waits: impl FnOnce()) -> Option<Ended> {
-    match poll_fn(|task| Poll::Ready(run.as_mut().poll(task))).await {
+    match poll_fn(|task| Poll::Ready(polled(&mut run, task))).await {
         Poll::Ready(ended) => Some(ended),
         Poll::Pending => {
             waits();
+            let run = poll_fn(|task| polled(&mut run, task));
             match time.end {
                 Some(end) => tokio::time::timeout_at(end, run).await.ok(),
                 None => Some(run.await),
             }
         }
     }
+}
+
+/// What an embedding program brings along may panic, an executor or what gives capabilities: that is the end of the
+/// call and not of its task.
+fn polled(run: &mut Boxed<'_, Ended>, task: &mut Context<'_>) -> Poll<Ended> {
+    catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(task))).unwrap_or_else(|_| {
+        let why = "what carries the call out broke off";
+        Poll::Ready(Ended::Lost(ToolError::new(ErrorKind::Internal, why)))
+    })
 }
 
 /// A sandboxed handler reaches the world only through its host. One that failed before it used a

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use haft_core::call::Together;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger;
 use haft_core::record::Stage;
@@ -83,12 +84,13 @@ async fn take_place(
     let name = name(approved);
     let fingerprint = fingerprint(approved);
     let refused = |error| Answer::refused(Stage::Gate, error);
-    let mut held = None;
+    let (mut held, mut first) = (None, None);
     let mut ledger = is_on_record(inner, approved).await.unwrap_or(Ledger::LacksYet);
     loop {
         let place = |session: &mut Session| {
             // Not this one itself, which may have to look a second time.
             held = None;
+            first.take().into_iter().for_each(Together::go_on);
             let place = match ledger {
                 Ledger::LacksYet => take_if_sure(inner, session, approved, &fingerprint),
                 Ledger::Has | Ledger::HasNot => {
@@ -100,7 +102,7 @@ async fn take_place(
                 Place::Granted if !approved.is_pure() => {
                     held = call.map(|call| inner.placed.hold(id, call, under(approved)));
                 }
-                Place::Absorbed(_) | Place::Superseded => give_way(approved),
+                Place::Absorbed(_) | Place::Superseded => first = give_way(approved),
                 Place::Granted | Place::Answered | Place::Refused(_) | Place::Unsure => {}
             }
             let kept = name.as_deref().zip(place.kept());
@@ -353,11 +355,9 @@ fn gives_way(inner: &Inner, session: &mut Session, call: &Approved) -> Result<()
     }
 }
 
-/// What was decided on together with a call that gives way gives way, too.
-fn give_way(call: &Approved) {
-    if let Some(others) = &call.call().together {
-        others.give_way();
-    }
+/// What was decided on together with a call that gives way gives way, too: all of it, where this is the first.
+fn give_way(call: &Approved) -> Option<&Together> {
+    call.call().together.as_deref().filter(|others| others.give_way())
 }
 
 /// The key of a call of the same id that is on its way.

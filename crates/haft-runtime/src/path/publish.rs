@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::contract::{Gateway, SideEffectPolicy};
+use haft_core::contract::Gateway;
 use haft_core::ledger::State;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::{EffectChanged, Finished, Started};
@@ -148,24 +148,11 @@ pub(crate) async fn answered(
     answer: Answer,
 ) -> Envelope {
     finished(inner, &trip, Some(call), &answer);
-    if !call.is_pure() && status(&answer) == "unknown" {
+    if answer.state == Some(State::Unknown) {
         unknown(inner, &trip);
     }
-    if inner.publish.is_listening() && call.class() != SideEffectPolicy::Pure {
-        let kind = match &answer.result {
-            Ok(_) => EventKind::ToolSideEffectCompleted,
-            Err(error) if error.details.as_ref().is_some_and(|d| d.get("done").is_some()) => {
-                EventKind::ToolSideEffectCompleted
-            }
-            Err(_) => EventKind::ToolSideEffectFailed,
-        };
-        let payload = json!({
-            "toolName": *trip.tool,
-            "sideEffectPolicy": call.class(),
-            "status": status(&answer),
-            "idempotencyKey": call.key.as_ref().map(|key| &key.digest),
-        });
-        emit(inner, &trip, kind, payload);
+    if let Some(state) = answer.state.filter(|_| inner.publish.is_listening()) {
+        effect_event(inner, &trip, call, (state, &answer));
     }
     result_event(inner, &trip, &answer);
     let intents = match &trip.call.session {
@@ -243,12 +230,33 @@ fn gateway(gateway: &Option<Gateway>) -> &'static str {
     }
 }
 
-fn status(answer: &Answer) -> &'static str {
-    match &answer.result {
-        Ok(_) => "executed",
-        Err(error) if error.kind == ErrorKind::UnknownOutcome => "unknown",
-        Err(_) => "failed",
-    }
+/// What became of an effect, in the words of the toolbox specification.
+fn effect_event(inner: &Inner, trip: &Trip, call: &Approved, (state, answer): (State, &Answer)) {
+    let kind = match state {
+        State::Succeeded => EventKind::ToolSideEffectCompleted,
+        State::Started
+        | State::Failed
+        | State::Unknown
+        | State::Happened
+        | State::NotHappened
+        | State::Compensating
+        | State::Compensated
+        | State::Stuck => EventKind::ToolSideEffectFailed,
+    };
+    let error = answer.result.as_ref().err();
+    let payload = json!({
+        "toolName": *trip.tool,
+        "sideEffectPolicy": call.class(),
+        "status": state.in_toolbox_words(),
+        "idempotencyKey": call.key.as_ref().map(|key| &key.digest),
+        "startedAtMs": trip.started_at_ms,
+        "arguments": trip.arguments.as_ref().map(Written::value),
+        "result": answer.view.as_ref().map(Written::value),
+        "error": error.map(|error| error.kind),
+        "message": error.map(|error| error.shown()),
+        "compensates": call.call().compensates,
+    });
+    emit(inner, trip, kind, payload);
 }
 
 fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {

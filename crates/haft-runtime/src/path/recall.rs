@@ -109,6 +109,7 @@ impl Place {
             intents: Vec::new(),
             stage: Stage::Execute,
             cached: true,
+            state: None,
         })
     }
 

@@ -11,28 +11,37 @@ use haft_core::port::StoreError;
 use haft_core::record::Stage;
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::Answer;
 use crate::runtime::Inner;
 
-/// Waits for the answer of the call that this one repeats. None where nobody carries it out any more and to begin it
-/// again does no harm.
-pub(super) async fn attach(inner: &Inner, record: &EffectRecord) -> Option<Answer> {
-    let until = tokio::time::Instant::now() + inner.settings.attach_for;
+/// The answer of the attempt that a call has waited for.
+pub(super) struct Attached {
+    /// Whose it is: the one that was on its way may have made room for another.
+    pub(super) call: String,
+    pub(super) answer: Answer,
+}
+
+/// Waits until then for the answer of the call that this one repeats. None where nobody carries it out any more and to
+/// begin it again does no harm.
+pub(super) async fn attach(
+    inner: &Inner,
+    record: &EffectRecord,
+    until: Instant,
+) -> Option<Attached> {
     let followed = tokio::time::timeout_at(until, inner.running.follow(&record.key)).await;
-    if let Ok(Some(answer)) = followed {
-        // What the handler asked of the session is applied once, by the call that ran.
-        return Some(Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) });
+    let Ok(Some((call, answer))) = followed else { return elsewhere(inner, record, until).await };
+    if answer.result.as_ref().is_err_and(is_its_callers) {
+        return None;
     }
-    elsewhere(inner, record, until).await
+    // What the handler asked of the session is applied once, by the call that ran.
+    let answer = Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
+    Some(Attached { call, answer })
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(
-    inner: &Inner,
-    record: &EffectRecord,
-    until: tokio::time::Instant,
-) -> Option<Answer> {
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: Instant) -> Option<Attached> {
     const PAUSE: Duration = Duration::from_millis(50);
     let mut call = record.effect.call.clone();
     for round in 1_u32.. {
@@ -47,18 +56,42 @@ async fn elsewhere(
         };
         match seen {
             Ok(now) if now.fingerprint != record.fingerprint => break,
-            Ok(now) if now.state == State::Unknown && may_begin_again(&now) => return None,
-            Ok(now) if now.state != State::Started => return Some(replayed(&now)),
+            Ok(now) if is_left(&now) => return None,
+            Ok(now) if now.state != State::Started => {
+                let answer = replayed(&now);
+                return Some(Attached { call: now.effect.call, answer });
+            }
             Ok(now) => call = now.effect.call,
             Err(StoreError::Missing) => break,
             Err(_) => {}
         }
-        if tokio::time::Instant::now() >= until {
+        if Instant::now() >= until {
             break;
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Some(running(record))
+    Some(Attached { answer: running(&record.effect.call), call })
+}
+
+/// Whether an attempt has ended in a way that leaves it to whoever waits for it to make another.
+fn is_left(record: &EffectRecord) -> bool {
+    match record.state {
+        State::Unknown => may_begin_again(record),
+        State::Failed => record.error.as_ref().is_some_and(is_its_callers),
+        State::Started
+        | State::Succeeded
+        | State::Happened
+        | State::NotHappened
+        | State::Compensating
+        | State::Compensated
+        | State::Stuck => false,
+    }
+}
+
+/// Whether nothing was done for a reason of whoever asked for that attempt: they went away, or are not let in any more.
+/// That is no answer to anybody else. (No tool says either word by itself.)
+fn is_its_callers(error: &ToolError) -> bool {
+    matches!(error.kind, ErrorKind::Cancelled | ErrorKind::Denied)
 }
 
 /// Whether an effect of unknown outcome does no harm twice.
@@ -67,14 +100,14 @@ fn may_begin_again(record: &EffectRecord) -> bool {
 }
 
 /// The same call is on its way.
-pub(super) fn running(record: &EffectRecord) -> Answer {
+pub(super) fn running(call: &str) -> Answer {
     Answer::refused(
         Stage::Claim,
         ToolError::new(
             ErrorKind::InFlight,
             "the same call is being carried out; its answer has not come yet",
         )
-        .with_details(json!({ "call": record.effect.call })),
+        .with_details(json!({ "call": call })),
     )
 }
 
@@ -100,7 +133,8 @@ pub(super) fn replayed(record: &EffectRecord) -> Answer {
         }
     };
     // What the handler asked of the session was applied then.
-    Answer { result, view: None, intents: Vec::new(), stage: Stage::Claim, cached: true }
+    let (intents, stage, state) = (Vec::new(), Stage::Claim, Some(record.state));
+    Answer { result, view: None, intents, stage, cached: true, state }
 }
 
 /// Done, and nothing to show for it.

@@ -195,7 +195,7 @@ pub(crate) fn available(
             inner.suggestions.note(&call.caller.tenant, &call.caller.agent, &tool.tool.id);
             let message = format!("`{asked}` cannot be used here: {}", tool.why.in_words());
             let refusal = refuse(message, tool.enable.clone());
-            Err(refusal.by(tool.rule.as_deref().unwrap_or(tool.why.as_str())))
+            Err(refusal.by(tool.rule.as_str()))
         }
         Found::Ambiguous(ids) => Err(refuse(
             format!("`{asked}` is the short name of several tools"),

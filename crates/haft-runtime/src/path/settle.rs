@@ -30,7 +30,8 @@ pub(crate) async fn record(
         let end = result.as_ref().map(|_| view.clone());
         trip.record(stage, end, false)
     };
-    let mut answer = Answer { result, view, intents, stage, cached: false };
+    let of_ledger = granted.ticket().map(|_| state);
+    let mut answer = Answer { result, view, intents, stage, cached: false, state: of_ledger };
     match granted.ticket() {
         None => publish::on_record(inner, trip, record),
         Some(ticket) => {
@@ -169,5 +170,6 @@ fn unrecorded(answer: &Answer, ticket: &Ticket, error: &StoreError) -> Answer {
         intents: answer.intents.clone(),
         stage: Stage::Settle,
         cached: false,
+        state: Some(State::Unknown),
     }
 }

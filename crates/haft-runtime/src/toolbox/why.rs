@@ -14,8 +14,8 @@ pub struct Unavailable {
     pub why: Why,
     /// What would enable it, in words that an agent may repeat.
     pub enable: String,
-    /// The rule that decided, for operators.
-    pub rule: Option<String>,
+    /// The rule that decided, for operators: what a call of it is refused by.
+    pub rule: String,
 }
 
 /// Why a tool is not there.
@@ -92,11 +92,12 @@ impl Why {
 
 impl Unavailable {
     pub(crate) fn new(tool: &Arc<Tool>, why: Why, enable: impl Into<String>) -> Self {
-        Self { tool: Arc::clone(tool), why, enable: enable.into(), rule: None }
+        let rule = why.as_str().to_owned();
+        Self { tool: Arc::clone(tool), why, enable: enable.into(), rule }
     }
 
     pub(crate) fn by(mut self, rule: &str) -> Self {
-        self.rule = Some(rule.to_owned());
+        rule.clone_into(&mut self.rule);
         self
     }
 }

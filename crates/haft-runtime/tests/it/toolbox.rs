@@ -186,7 +186,7 @@ fn policy_hides_what_it_denies_and_says_what_would_change_it() {
     let refused = shown.unavailable();
     let send = refused.iter().find(|one| one.tool.id == "mcp__mail__send").unwrap();
     assert_eq!(send.why.as_str(), "policy");
-    assert_eq!(send.rule.as_deref(), Some("allow:none"));
+    assert_eq!(send.rule, "allow:none");
     assert_eq!(send.enable, "an administrator has to allow `mcp__mail__send`");
 
     let hidden = catalog(rules, &known, |seen| seen.hide_approval = true);

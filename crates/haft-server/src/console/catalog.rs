@@ -203,7 +203,7 @@ impl Listed<'_> {
             html! {
                 tr role="row" {
                     th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) (self.done(&one.tool, Some(one.why))) }
-                    td role="cell" data-label="Why not" { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
+                    td role="cell" data-label="Why not" { (one.why.in_words()) " (" code .id { (visible(&one.rule)) } ")" }
                     td role="cell" data-label="What would enable it" { (visible(&one.enable)) }
                     td role="cell" data-label="State" { (badge(if is_turned_off(one.why) { "disabled" } else { "unavailable" })) }
                     @if self.aimed.is_some() {

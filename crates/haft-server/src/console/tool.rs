@@ -184,7 +184,7 @@ fn why_not(missing: &Unavailable) -> Markup {
     html! {
         p .notice.wait {
             "Not enabled: " (missing.why.in_words())
-            @if let Some(rule) = &missing.rule { " (" code .id { (visible(rule)) } ")" }
+            " (" code .id { (visible(&missing.rule)) } ")"
             ". What would enable it: " (visible(&missing.enable)) "."
         }
     }

@@ -20,7 +20,7 @@ use haft_core::{Digest, ErrorKind};
 use serde_json::Value;
 
 use super::{Memory, about};
-use crate::figures::{self, Series, Timed};
+use crate::figures::{self, Figures, Series};
 use crate::steps;
 use crate::steps::configs::SHRED;
 use crate::steps::forget::{Hand, Order};
@@ -168,12 +168,9 @@ impl Journal for Memory {
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
         self.write(|rows| {
             let meant = rows.calls.values().filter(|one| figures::is_meant(&filter, one));
-            let timed = meant.map(|record| Timed {
-                tool: record.tool.clone(),
-                failed: record.error.is_some(),
-                duration_us: record.duration_us,
-            });
-            Ok(figures::stats(timed.collect()))
+            let mut figures = Figures::default();
+            meant.for_each(|one| figures.take(&one.tool, one.error.is_some(), one.duration_us));
+            Ok(figures.end())
         })
     }
 

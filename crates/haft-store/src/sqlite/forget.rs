@@ -95,7 +95,7 @@ impl Sqlite {
     async fn signed_heads(&self) -> Res<Arc<Signed>> {
         let (path, known) =
             (Self::checkpoints(&self.path), self.forgetting.lock().checkpoints.clone());
-        let read = self.readers.ask(move |_| known.read(&path)).await?;
+        let read = self.readers.look(move |_| known.read(&path)).await?;
         let signed = Arc::clone(&read.signed);
         self.forgetting.lock().checkpoints = read;
         Ok(signed)

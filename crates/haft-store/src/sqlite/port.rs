@@ -58,12 +58,12 @@ impl Ledger for Sqlite {
     }
 
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
-        Box::pin(self.readers.ask(move |conn| read::effects(conn, &filter)))
+        Box::pin(self.readers.look(move |conn| read::effects(conn, &filter)))
     }
 
     fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
         let tenant = tenant.to_owned();
-        Box::pin(self.readers.ask(move |conn| read::caused_with(conn, &tenant)))
+        Box::pin(self.readers.look(move |conn| read::caused_with(conn, &tenant)))
     }
 
     fn resolve<'a>(
@@ -130,24 +130,24 @@ impl Journal for Sqlite {
     }
 
     fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>> {
-        Box::pin(self.readers.ask(move |conn| read::calls(conn, &filter)))
+        Box::pin(self.readers.look(move |conn| read::calls(conn, &filter)))
     }
 
     fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
         let tenant = tenant.to_owned();
-        Box::pin(self.readers.ask(move |conn| read::tools(conn, &tenant)))
+        Box::pin(self.readers.look(move |conn| read::tools(conn, &tenant)))
     }
 
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
-        Box::pin(self.readers.ask(move |conn| read::stats(conn, &filter)))
+        Box::pin(self.readers.look(move |conn| read::stats(conn, &filter)))
     }
 
     fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>> {
-        Box::pin(self.readers.ask(move |conn| read::series(conn, &filter, step_ms)))
+        Box::pin(self.readers.look(move |conn| read::series(conn, &filter, step_ms)))
     }
 
     fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>> {
-        Box::pin(self.readers.ask(move |conn| entries::trail(conn, &filter)))
+        Box::pin(self.readers.look(move |conn| entries::trail(conn, &filter)))
     }
 
     fn verify<'a>(&'a self) -> Answer<'a, Checked> {
@@ -155,7 +155,7 @@ impl Journal for Sqlite {
     }
 
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
-        Box::pin(self.readers.ask(move |conn| read::audit(conn, from, limit)))
+        Box::pin(self.readers.look(move |conn| read::audit(conn, from, limit)))
     }
 
     fn flush<'a>(&'a self) -> Answer<'a, ()> {
@@ -219,7 +219,7 @@ impl Sessions for Sqlite {
     ) -> Answer<'a, Vec<Session>> {
         let (tenant, after) = (tenant.to_owned(), after.map(str::to_owned));
         Box::pin(
-            self.readers.ask(move |conn| read::sessions(conn, &tenant, after.as_deref(), limit)),
+            self.readers.look(move |conn| read::sessions(conn, &tenant, after.as_deref(), limit)),
         )
     }
 

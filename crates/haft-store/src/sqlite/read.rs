@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::fault::of_read;
 use super::row::{self, effect_columns, signed};
 use super::sealing::{Place, Seals};
-use crate::figures::{self, Series, Timed};
+use crate::figures::{self, Figures, Series};
 use crate::machine::Owner;
 use crate::steps::journal;
 use crate::tables::Res;
@@ -214,11 +214,12 @@ pub(super) fn caused_with(conn: &Connection, tenant: &str) -> Res<Vec<String>> {
 
 pub(super) fn stats(conn: &Connection, filter: &CallFilter) -> Res<Vec<CallStats>> {
     let query = of_calls("SELECT tool, error IS NOT NULL, duration_us FROM calls", filter);
-    let timed = query.all(conn, |found| {
-        let duration_us = row::unsigned(found, 2)?;
-        Ok(Timed { tool: found.get(0)?, failed: found.get(1)?, duration_us })
+    let mut figures = Figures::default();
+    query.all(conn, |found| {
+        figures.take(found.get_ref(0)?.as_str()?, found.get(1)?, row::unsigned(found, 2)?);
+        Ok(())
     })?;
-    Ok(figures::stats(timed))
+    Ok(figures.end())
 }
 
 pub(super) fn series(conn: &Connection, filter: &CallFilter, step_ms: u64) -> Res<Vec<Slice>> {

@@ -17,19 +17,49 @@ use crate::vault::Ring;
 
 type Query = Box<dyn FnOnce(&Seals<'_>) + Send>;
 
-/// How many read at once.
+/// How many read at once what calls wait for, and how many what people look at.
 const READERS: usize = 2;
 
 /// How many may wait for a reader.
 const WAITING: usize = 256;
 
+/// Lists and figures may take long where there are many calls, and no call waits for them.
 pub(super) struct Readers {
-    queue: Option<mpsc::Sender<Query>>,
-    threads: Vec<JoinHandle<()>>,
+    calls: Lane,
+    looks: Lane,
 }
 
 impl Readers {
     pub(super) fn start(path: &Path, busy: Duration, ring: &Arc<Ring>) -> Res<Self> {
+        let lane = || Lane::start(path, busy, ring);
+        Ok(Self { calls: lane()?, looks: lane()? })
+    }
+
+    /// What is found by its name, on the way of a call.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Seals<'_>) -> Res<T> + Send + 'static,
+    ) -> Res<T> {
+        self.calls.ask(query).await
+    }
+
+    /// What may be much.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Seals<'_>) -> Res<T> + Send + 'static,
+    ) -> Res<T> {
+        self.looks.ask(query).await
+    }
+}
+
+/// Readers that share a queue.
+struct Lane {
+    queue: Option<mpsc::Sender<Query>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Lane {
+    fn start(path: &Path, busy: Duration, ring: &Arc<Ring>) -> Res<Self> {
         let (queue, queries) = mpsc::channel::<Query>(WAITING);
         let queries = Arc::new(Mutex::new(queries));
         let mut threads = Vec::with_capacity(READERS);
@@ -54,14 +84,17 @@ impl Readers {
         Ok(Self { queue: Some(queue), threads })
     }
 
-    pub(super) async fn ask<T: Send + 'static>(
+    async fn ask<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Seals<'_>) -> Res<T> + Send + 'static,
     ) -> Res<T> {
         let gone = || StoreError::Unavailable("the store is closed".to_owned());
         let (answer, wait) = oneshot::channel();
         let query: Query = Box::new(move |conn| {
-            let _ = answer.send(query(conn));
+            // Whoever asked may have gone while it waited.
+            if !answer.is_closed() {
+                let _ = answer.send(query(conn));
+            }
         });
         let queue = self.queue.as_ref().ok_or_else(gone)?;
         queue.send(query).await.map_err(|_| gone())?;
@@ -69,7 +102,7 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
+impl Drop for Lane {
     fn drop(&mut self) {
         self.queue = None;
         for thread in self.threads.drain(..) {
@@ -81,4 +114,39 @@ impl Drop for Readers {
 /// A connection that cannot write.
 pub(super) fn open(path: &Path, busy: Duration) -> Res<Connection> {
     Reading::open(path, busy).map(|reading| reading.conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_call_waits_for_what_people_look_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        drop(Connection::open(&path).unwrap());
+        let readers =
+            Readers::start(&path, Duration::from_secs(1), &Arc::new(Ring::default())).unwrap();
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let ends = Arc::new(Mutex::new(ends));
+        let look = || {
+            let (begun, ends) = (begun.clone(), Arc::clone(&ends));
+            readers.look(move |_| {
+                begun.send(()).unwrap();
+                let _ = ends.lock().recv();
+                Ok(())
+            })
+        };
+        let asked = async {
+            for _ in 0..READERS {
+                begins.recv().unwrap();
+            }
+            let found = readers.ask(|_| Ok(1)).await;
+            drop(end);
+            found
+        };
+        let (one, other, found) = tokio::join!(look(), look(), asked);
+        assert_eq!((one, other, found), (Ok(()), Ok(()), Ok(1)));
+    }
 }

@@ -1,7 +1,7 @@
 //! `haft kb`
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::bail;
 use haft_core::call::{Caller, Principal};
@@ -15,6 +15,7 @@ use crate::cli::kb::{Kb as Options, KbCommand, KbImport, KbSearch};
 use crate::config::Kb;
 use crate::output::{Exit, Given as _, Output, misuse, table};
 use crate::source::Place;
+use crate::watch::Seen;
 
 /// How often files are looked at while watching.
 const EVERY: Duration = Duration::from_millis(500);
@@ -45,7 +46,7 @@ fn import(at: &Place, kb: &Kb, options: &KbImport, out: &mut Output) -> anyhow::
         bail!("nothing to watch: name files or folders, or set `kb.sources` in haft.toml");
     }
     loop {
-        let seen = newest(&sources);
+        let seen = Seen::of(&sources);
         match work.run(&kb.setup) {
             Ok(report) => {
                 reported(&report, options.json, out)?;
@@ -62,7 +63,7 @@ fn import(at: &Place, kb: &Kb, options: &KbImport, out: &mut Output) -> anyhow::
             }
         }
         out.note("waiting for a change; end with Ctrl-C");
-        while newest(&sources) == seen {
+        while Seen::of(&sources) == seen {
             std::thread::sleep(EVERY);
         }
     }
@@ -116,27 +117,6 @@ fn reported(report: &Report, as_json: bool, out: &mut Output) -> anyhow::Result<
 
 fn records(number: u64) -> String {
     counted(usize::try_from(number).unwrap_or(usize::MAX), "record")
-}
-
-/// The time of the last change below some places, and how many files there are.
-fn newest(sources: &[PathBuf]) -> (Option<SystemTime>, usize) {
-    let mut newest = (None, 0);
-    let mut left: Vec<PathBuf> = sources.to_vec();
-    while let Some(path) = left.pop() {
-        let Ok(meta) = std::fs::symlink_metadata(&path) else { continue };
-        if meta.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            left.extend(
-                entries.filter(|entry| !is_hidden(&entry.path())).map(|entry| entry.path()),
-            );
-        }
-        newest = (newest.0.max(meta.modified().ok()), newest.1 + 1);
-    }
-    newest
-}
-
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 fn stats(kb: &Kb, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use haft_core::contract::SideEffects;
@@ -19,6 +19,7 @@ use crate::bundled;
 use crate::cli::Test;
 use crate::output::{Exit, Output, misuse};
 use crate::source::{Place, compiled};
+use crate::watch::Seen;
 
 pub(crate) fn run(at: &Place, options: &Test, out: &mut Output) -> anyhow::Result<Exit> {
     let toolset = bundled::or_here(at, None, out)?.toolset()?;
@@ -26,35 +27,17 @@ pub(crate) fn run(at: &Place, options: &Test, out: &mut Output) -> anyhow::Resul
         return once(&toolset, options, out);
     }
     loop {
-        let seen = newest(&toolset);
+        let seen = Seen::of(&[&toolset]);
         match once(&toolset, options, out) {
             Ok(_) => {}
             // What is half written now is whole a moment later.
             Err(error) => out.error(&format!("{error:#}")),
         }
         out.note("waiting for a change; end with Ctrl-C");
-        while newest(&toolset) == seen {
+        while Seen::of(&[&toolset]) == seen {
             std::thread::sleep(Duration::from_millis(200));
         }
     }
-}
-
-/// The time of the last change of any file of a toolset, and how many there are.
-fn newest(toolset: &Path) -> (Option<SystemTime>, usize) {
-    let mut newest = (None, 0);
-    let mut folders = vec![toolset.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            match entry.metadata() {
-                Ok(_) if hidden => {}
-                Ok(meta) if meta.is_dir() => folders.push(entry.path()),
-                Ok(meta) => newest = (newest.0.max(meta.modified().ok()), newest.1 + 1),
-                Err(_) => {}
-            }
-        }
-    }
-    newest
 }
 
 #[derive(Default)]

@@ -160,24 +160,24 @@ async fn an_outcome_is_given_up_once_others_take_it_over() {
     assert_eq!(world.acts("book"), 1);
 }
 
+/// What an embedding program brings along, and what it reaches, may panic.
 #[tokio::test]
-async fn a_call_whose_task_is_gone_is_on_record_and_can_be_settled() {
+async fn an_executor_that_panics_ends_its_call_and_what_it_did_can_be_settled() {
     let world = World::new();
+    world.next("get", Does::Panics);
+    assert_eq!(kind(&world.call(call("get", "k")).await), ErrorKind::Internal);
     world.next("book", Does::Panics);
     let told = world.call(call("book", "k")).await;
     assert_eq!(kind(&told), ErrorKind::UnknownOutcome);
     let id = told.meta.record_id;
-    let found = records(&world).await;
-    assert_eq!((found.len(), &*found[0].call), (1, &*id));
-    assert_eq!(found[0].error, Some(ErrorKind::UnknownOutcome));
-    world.clock.advance(3_600_000);
-    // Nobody has looked at it since.
+    let found: Vec<_> = records(&world).await.iter().map(|one| one.error).collect();
+    assert_eq!(found, [Some(ErrorKind::UnknownOutcome), Some(ErrorKind::Internal)]);
+    assert_eq!(world.store.effect("default", &id).await.unwrap().state, State::Unknown);
     let settled =
         world.runtime.settle(&operator(), &id, Found::bare(false), "looked").await.unwrap();
     assert_eq!(settled.state, State::NotHappened);
     world.next("book", Does::Panics);
     let again = world.call(call("book", "k")).await.meta.record_id;
-    world.clock.advance(3_600_000);
     world.next("booked", Does::Returns(serde_json::json!({ "found": true })));
     let probed = world.runtime.probe(&operator(), &again).await.unwrap();
     assert_eq!(probed.effect.state, State::Happened);
@@ -202,6 +202,34 @@ async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
     assert_eq!((found.len(), found[0].error), (1, Some(ErrorKind::Cancelled)));
     assert!(runtime.invoke(call("order", "k")).await.is_ok(), "the key is free");
     assert_eq!(world.acts("order"), 1);
+}
+
+/// Whoever went away has sent it again before it was on record that nothing was done for them.
+#[tokio::test]
+async fn whoever_sends_again_what_is_being_called_off_has_it_done() {
+    for elsewhere in [false, true] {
+        let (world, runtime, store) = faulty();
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (ending, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        *store.held.lock() = Some((begun.clone(), go.clone()));
+        *store.held_outcome.lock() = Some((ending.clone(), end.clone()));
+        let asked = tokio::spawn({
+            let runtime = runtime.clone();
+            async move { runtime.invoke(call("order", "k")).await }
+        });
+        begun.notified().await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+        go.notify_one();
+        ending.notified().await;
+        let again = if elsewhere { world.runtime.clone() } else { runtime.clone() };
+        let again = tokio::spawn(async move { again.invoke(call("order", "k")).await });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        end.notify_one();
+        let again = again.await.unwrap();
+        assert!(again.is_ok() && !again.meta.cached, "{elsewhere}: {again:?}");
+        assert_eq!((again.meta.replay_of, world.acts("order")), (None, 1), "{elsewhere}");
+    }
 }
 
 #[tokio::test]

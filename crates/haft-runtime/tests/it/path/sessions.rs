@@ -1194,6 +1194,26 @@ async fn what_was_decided_on_together_gives_way_together() {
     assert_eq!(text.world.acts("order"), 2);
 }
 
+/// The session was written by another process just before this one wrote that the call gave way.
+#[tokio::test]
+async fn a_call_that_gives_way_at_the_second_try_brings_the_messages() {
+    let world = superseding(Supersede::Absorb);
+    let store = Faulty::on(world.store.clone());
+    let runtime = world.on(store.clone());
+    let id = runtime.open(&caller(), Mode::Text).await.unwrap().id;
+    for message in ["order a lamp", "stop!"] {
+        runtime.message(&caller(), &id, json!(message)).await.unwrap();
+    }
+    let mut call = Call::new(caller(), "order", json!({ "item": "lamp" }));
+    (call.session, call.id) = (Some(id), Some("c1".into()));
+    store.outrun.store(1, Ordering::SeqCst);
+    let steps = runtime.batch(vec![Planned { call, critical: false }]).await.unwrap();
+    let [Step::Ended(envelope)] = &*steps else { panic!("{steps:?}") };
+    let told = envelope.result.as_ref().unwrap_err();
+    assert_eq!(told.kind, ErrorKind::Superseded);
+    assert_eq!(told.details.as_ref().unwrap()["messages"], json!(["stop!"]));
+}
+
 /// What people were asked.
 async fn asked(text: &In) -> Vec<Confirmation> {
     let tenant = "default".into();

@@ -199,7 +199,7 @@ pub(crate) async fn unavailable(
         why: one.why.as_str(),
         in_words: one.why.in_words(),
         enable: one.enable,
-        rule: one.rule.filter(|_| operator),
+        rule: operator.then_some(one.rule),
     });
     Ok(Json(shown.collect()))
 }

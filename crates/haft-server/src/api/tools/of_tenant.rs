@@ -77,8 +77,9 @@ impl Tiered {
                 said.insert("why".into(), json!(missing.why.as_str()));
                 said.insert("inWords".into(), json!(missing.why.in_words()));
                 said.insert("enable".into(), json!(missing.enable));
-                let rule = missing.rule.as_ref().filter(|_| who.is(Role::Operator));
-                said.extend(rule.map(|rule| ("rule".to_owned(), json!(rule))));
+                if who.is(Role::Operator) {
+                    said.insert("rule".into(), json!(missing.rule));
+                }
             }
         }
         said

@@ -1,7 +1,7 @@
 //! `haft serve --dev`: tools that change are loaded for new sessions.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use haft_build::build::Reuse;
@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::output::Output;
 use crate::registries::Kept;
 use crate::source::{Place, checked, report};
+use crate::watch::Seen;
 
 /// How often the folders are looked at.
 const EVERY: Duration = Duration::from_millis(300);
@@ -49,16 +50,16 @@ struct Again {
 
 impl Again {
     async fn forever(self) {
-        let mut seen = stamp(&self.toolset);
+        let mut seen = Seen::of(&[&self.toolset]);
         loop {
             tokio::time::sleep(EVERY).await;
-            let now = stamp(&self.toolset);
+            let now = Seen::of(&[&self.toolset]);
             if now == seen {
                 continue;
             }
             // Editors write in several steps: what is half written is whole a moment later.
             tokio::time::sleep(EVERY / 3).await;
-            seen = stamp(&self.toolset);
+            seen = Seen::of(&[&self.toolset]);
             match tokio::task::block_in_place(|| self.load()) {
                 Ok(said) => self.out.note(&said),
                 Err(error) => self.out.error(&format!("{error:#}; the tools from before stay")),
@@ -93,25 +94,4 @@ impl Again {
 fn wrong(found: &[haft_runtime::policy::Problem]) -> anyhow::Error {
     let all: Vec<String> = found.iter().map(ToString::to_string).collect();
     anyhow::anyhow!("{}", all.join("; "))
-}
-
-/// What changes when a file does: the newest time, how many files, and their sizes.
-fn stamp(toolset: &Path) -> (Option<SystemTime>, usize, u64) {
-    let mut stamp = (None, 0, 0);
-    let mut folders = vec![toolset.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            match entry.metadata() {
-                Ok(_) if hidden => {}
-                Ok(file) if file.is_dir() => folders.push(entry.path()),
-                Ok(file) => {
-                    let changed = file.modified().ok();
-                    stamp = (stamp.0.max(changed), stamp.1 + 1, stamp.2 + file.len());
-                }
-                Err(_) => {}
-            }
-        }
-    }
-    stamp
 }
