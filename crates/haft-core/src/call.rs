@@ -87,7 +87,9 @@ impl Principal {
             "service" => PrincipalKind::Service,
             _ => return Err(wrong()),
         };
-        if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
+        // One that only seems to be another's is nobody's.
+        if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) || id.trim() != id
+        {
             return Err(wrong());
         }
         Ok(Self { kind, id: id.into() })
@@ -441,6 +443,21 @@ impl Call {
             overrule: Overrule::default(),
             same_within: None,
             client: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_a_name_that_only_looks_like_anothers() {
+        assert_eq!(Principal::parse("user:mara k"), Ok(Principal::user("mara k")));
+        for text in
+            ["user:", "user: ", "user:mara ", "user:\u{a0}mara", "user:ma\nra", "mara", "root:mara"]
+        {
+            assert!(Principal::parse(text).unwrap_err().contains("is not a principal"), "{text:?}");
         }
     }
 }

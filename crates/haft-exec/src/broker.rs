@@ -174,7 +174,8 @@ fn bearer_of(presented: &Presented) -> Option<&str> {
 }
 
 fn lease(account: Account, credentials: &Credentials, presented: Presented) -> Lease {
-    let secrets = credentials.secrets().into_iter().cloned().collect();
+    let mut secrets: Vec<SecretText> = credentials.secrets().into_iter().cloned().collect();
+    secrets.extend(sent(credentials));
     Lease { account, presented, secrets }
 }
 
@@ -201,11 +202,30 @@ fn presented(credentials: &Credentials) -> Option<Presented> {
     })
 }
 
+/// What is sent and holds a secret in a form that its own spellings do not have: services repeat it in others again.
+/// (Not of a password that could be found by trying, in whatever it is made of.)
+fn sent(credentials: &Credentials) -> Option<SecretText> {
+    const LONG: usize = 14;
+    match credentials {
+        Credentials::Basic { user, password } if password.expose().chars().count() >= LONG => {
+            Some(pair(user, password))
+        }
+        Credentials::Basic { .. }
+        | Credentials::Bearer(_)
+        | Credentials::Header { .. }
+        | Credentials::Query { .. }
+        | Credentials::OAuth(_) => None,
+    }
+}
+
 /// Name and password as the header has them.
 fn basic(user: &str, password: &SecretText) -> SecretText {
+    SecretText::new(format!("Basic {}", pair(user, password).expose()))
+}
+
+fn pair(user: &str, password: &SecretText) -> SecretText {
     let pair = SecretText::new(format!("{user}:{}", password.expose()));
-    let encoded = SecretText::new(STANDARD.encode(pair.expose()));
-    SecretText::new(format!("Basic {}", encoded.expose()))
+    SecretText::new(STANDARD.encode(pair.expose()))
 }
 
 fn is_fresh(access: &Access) -> bool {
@@ -242,5 +262,37 @@ fn unread(why: &StoreError) -> ToolError {
         StoreError::Unavailable(_) | StoreError::InDoubt(_) | StoreError::Stale => {
             ToolError::new(ErrorKind::Transient, "connections cannot be read now").caused_by(why)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::connection::AuthKind;
+
+    use super::*;
+
+    #[test]
+    fn what_is_sent_of_name_and_password_is_a_secret_too() {
+        let of = |password: &str| {
+            let password = SecretText::new(password);
+            let account = Account {
+                tenant: "acme".into(),
+                id: "work".into(),
+                provider: "crm".into(),
+                kind: AuthKind::Basic,
+                hosts: Vec::new(),
+                origin: Origin::Operator,
+                revision: 1,
+                made_ms: 0,
+                changed_ms: 0,
+            };
+            let credentials = Credentials::Basic { user: "joe".into(), password };
+            let presented = presented(&credentials).unwrap();
+            let lease = lease(account, &credentials, presented);
+            lease.secrets.iter().map(|one| one.expose().to_owned()).collect::<Vec<_>>()
+        };
+        let long = "Sup3r-Canary-Pass-99";
+        assert_eq!(of(long), [long, "am9lOlN1cDNyLUNhbmFyeS1QYXNzLTk5"]);
+        assert_eq!(of("8842761"), ["8842761"], "nobody is to find it by trying");
     }
 }

@@ -116,25 +116,30 @@ fn word(text: &str, quoted: bool) -> String {
     }
 }
 
-/// A text with everything in it to be seen: hidden characters, quotes and backslashes as escapes.
+/// A text with everything in it to be seen: odd characters, quotes and backslashes as escapes.
 fn visible(text: &str) -> String {
     let mut seen = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '"' | '\\' => seen.extend(['\\', letter]),
-            hidden if is_hidden(hidden) => seen.push_str(&escape(hidden)),
+            odd if is_odd(odd) => seen.push_str(&escape(odd)),
             letter => seen.push(letter),
         }
     }
     seen
 }
 
-/// Canonical JSON in which hidden characters are escapes: the same value, all of it to be seen.
+/// What cannot be seen, and blanks that are no plain space and look like one.
+fn is_odd(letter: char) -> bool {
+    is_hidden(letter) || (letter.is_whitespace() && letter != ' ')
+}
+
+/// Canonical JSON in which such characters are escapes: the same value, all of it to be seen.
 fn visible_json(json: &str) -> String {
     let mut seen = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
-            hidden if is_hidden(hidden) => seen.push_str(&escape(hidden)),
+            odd if is_odd(odd) => seen.push_str(&escape(odd)),
             letter => seen.push(letter),
         }
     }

@@ -163,6 +163,7 @@ impl Sqlite {
     /// not writable.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = place::alone(path.as_ref())?;
+        place::named_once(&path)?;
         if let Some(why) = still::barred(&path) {
             let why = still::in_words(&path, &why);
             return Self::open_to_read(path, &options, &why);
@@ -181,9 +182,10 @@ impl Sqlite {
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
         let (for_writer, keys) = (Arc::clone(&shared), Arc::clone(&ring));
+        let held = place::Held::of(&path);
         let writer = thread.spawn(move || {
             let (shared, ring) = (for_writer, keys);
-            Writer { conn, ring, owners, alive, shared, signing, log }.work(tasks);
+            Writer { conn, ring, owners, alive, shared, signing, log, held }.work(tasks);
         });
         let writer = writer.map_err(|error| {
             StoreError::Unavailable(format!("no thread to write with: {error}"))

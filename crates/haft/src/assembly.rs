@@ -26,6 +26,7 @@ use crate::bundled;
 use crate::config::Config;
 use crate::links::Links;
 use crate::output::{Given as _, Output, in_words, misuse};
+use crate::signals;
 use crate::source::{Place, Tools};
 
 /// A runtime and the store behind it.
@@ -441,7 +442,10 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
         builder.thread_stack_size(STACK);
     }
     let runtime = builder.build().context("the runtime cannot be started")?;
-    let done = runtime.block_on(work);
+    let done = runtime.block_on(async {
+        signals::outlive_long_files();
+        work.await
+    });
     // What still reads from somewhere that gives no answer does not keep the process.
     runtime.shutdown_timeout(LEFT);
     done

@@ -4,6 +4,14 @@ use std::future::pending;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// A file that may not become longer (`ulimit -f`) is an error of whoever writes it, and not the end of the process.
+/// (What it starts is ended by that signal as ever: listening is not handed on, ignoring would be.)
+pub(crate) fn outlive_long_files() {
+    let kind = SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32);
+    // Where that cannot be listened for, nothing is lost that is on record.
+    let _ = signal(kind);
+}
+
 /// Those that tell a process to stop.
 pub(crate) struct Signals {
     terminate: Signal,

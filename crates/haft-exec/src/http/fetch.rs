@@ -280,10 +280,12 @@ fn fault(message: &str) -> ToolError {
     ToolError::new(ErrorKind::Internal, message)
 }
 
-/// A refusal that says more than can be read.
+/// A refusal that says more than can be read. It has a status, so it counts as one that can.
 fn unread(status: u16, why: &str) -> ToolError {
     let message = format!("the service refused the request ({status}), and why cannot be read");
-    ToolError::new(ErrorKind::Permanent, message).caused_by(why)
+    let mut error = ToolError::new(ErrorKind::Permanent, message).caused_by(why);
+    error.partial_side_effects = true;
+    error
 }
 
 /// A handler learns whether what it asked for may have been done.

@@ -205,6 +205,11 @@ async fn listen(mut errors: ChildStderr, words: Arc<Mutex<Vec<u8>>>) {
         let mut words = words.lock();
         words.extend_from_slice(buffer.get(..count).unwrap_or_default());
         let spare = words.len().saturating_sub(WORDS);
-        words.drain(..spare);
+        if spare > 0 {
+            // A word that was cut may be a part of a secret, by which nobody would know it.
+            let rest = words.get(spare..).unwrap_or_default();
+            let word = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+            words.drain(..spare + word);
+        }
     }
 }

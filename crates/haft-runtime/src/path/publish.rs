@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use super::confirm::Approved;
 use super::join::Joined;
 use super::{Answer, Refusal, Trip, scrub};
-use crate::redact::clean_text;
 use crate::runtime::Inner;
 use crate::session::{self, Came};
 use crate::settings::millis;
@@ -186,7 +185,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
     if inner.observe.is_empty() || inner.is_over(caller) {
         return;
     }
-    let cause = ran.and_then(|call| cause(trip, call, answer));
+    let cause = ran.and_then(|call| cause(inner, trip, call, answer));
     let seen = Finished {
         call: &trip.id,
         tenant: &caller.tenant,
@@ -211,11 +210,11 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
 
 /// What was behind the error of a call that ran. It may quote arguments and what other tools hide, of
 /// which others see what redaction allows.
-fn cause(trip: &Trip, call: &Approved, answer: &Answer) -> Option<String> {
+fn cause(inner: &Inner, trip: &Trip, call: &Approved, answer: &Answer) -> Option<String> {
     const MOST_BYTES: usize = 8 << 10;
     let source = answer.result.as_ref().err()?.source.as_deref()?;
     let seen = scrub::seen_words(trip, call, source);
-    let mut cause = clean_text(seen.as_deref().unwrap_or(source), MOST_BYTES);
+    let mut cause = scrub::tidy(&trip.sieve(inner), seen.as_deref().unwrap_or(source), MOST_BYTES)?;
     cause.truncate(cause.floor_char_boundary(MOST_BYTES));
     Some(cause)
 }

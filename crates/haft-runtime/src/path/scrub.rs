@@ -105,14 +105,21 @@ pub(super) fn withhold_kept(call: &Approved, error: &mut ToolError) {
 
 /// An error whose words are safe to show and to log.
 pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
-    match secrets.error(&mut error) {
-        Ok(_) => {
-            error.message = clean_text(&error.message, MAX_MESSAGE);
-            error.shown = error.shown.take().map(|shown| clean_text(&shown, MAX_MESSAGE));
+    let cleaned = secrets.error(&mut error).ok().and_then(|_| {
+        let message = tidy(secrets, &error.message, MAX_MESSAGE)?;
+        let shown = match &error.shown {
+            Some(shown) => Some(tidy(secrets, shown, MAX_MESSAGE)?),
+            None => None,
+        };
+        Some((message, shown))
+    });
+    match cleaned {
+        Some((message, shown)) => {
+            (error.message, error.shown) = (message, shown);
             error
         }
         // What cannot be made safe is not shown; what went wrong still has a name.
-        Err(_) => {
+        None => {
             let words = "the tool's own words could not be made safe to show";
             let mut safe = ToolError::new(error.kind, words);
             safe.partial_side_effects = error.partial_side_effects;
@@ -120,4 +127,12 @@ pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
             safe
         }
     }
+}
+
+/// Words without what cannot be seen: that may have stood inside of a secret, so they are looked through once more
+/// before they are cut.
+pub(super) fn tidy(secrets: &Sieve<'_>, words: &str, most: usize) -> Option<String> {
+    let whole = clean_text(words, usize::MAX);
+    let safe = if whole == words { whole } else { secrets.text(&whole)? };
+    Some(clean_text(&safe, most))
 }

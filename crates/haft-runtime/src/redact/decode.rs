@@ -30,8 +30,8 @@ pub(super) enum Escape {
     Entity,
     /// `=2F`, and a line that goes on, as mails write them.
     Quoted,
-    /// Line ends and tabs, which base64 in mails and keys is folded with, and what cannot be seen: texts of two
-    /// bytes a letter that are read as one byte each have a NUL beside each letter.
+    /// Line ends and tabs, which base64 in mails and keys is folded with, what a terminal obeys, and whatever else
+    /// cannot be seen: texts of two bytes a letter that are read as one byte each have a NUL beside each letter.
     Fold,
 }
 
@@ -46,8 +46,10 @@ impl Escape {
             Self::Backslash => byte == b'\\',
             Self::Entity => byte == b'&',
             Self::Quoted => byte == b'=',
-            // Of what cannot be seen, nearly all begins with one of these.
-            Self::Fold => matches!(byte, b'\n' | b'\r' | b'\t' | 0 | 0xc2 | 0xe2 | 0xef),
+            // What cannot be seen begins with one of these.
+            Self::Fold => {
+                matches!(byte, 0..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xee | 0xef | 0xf0 | 0xf3..)
+            }
         }
     }
 
@@ -62,8 +64,7 @@ impl Escape {
             Self::Backslash => backslash(bytes),
             Self::Entity => entity(bytes),
             Self::Quoted => quoted(bytes),
-            Self::Fold if bytes.first()?.is_ascii() => Some((1, Vec::new())),
-            Self::Fold => unseen(bytes),
+            Self::Fold => Some((unseen(bytes)?, Vec::new())),
         }
     }
 }
@@ -81,6 +82,32 @@ impl<'t> Layer<'t> {
             (Some((start, _)), Some((_, end))) => (*start as usize, *end as usize),
             _ => (start, end),
         }
+    }
+
+    /// Where what ends an escape begins something that is looked for.
+    pub(super) fn inside(&self, escape: Escape, begins: impl Fn(&[u8]) -> bool) -> Vec<usize> {
+        let mut found = Vec::new();
+        for at in 0..self.bytes.len() {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            if !rest.first().is_some_and(|byte| escape.begins(*byte)) {
+                continue;
+            }
+            let Some((length, _)) = escape.read(rest) else { continue };
+            let ends = |from: &usize| rest.get(*from..length).is_some_and(&begins);
+            found.extend((2..length).filter(ends).map(|from| at + from));
+        }
+        found
+    }
+
+    /// So many bytes of it, from there on.
+    pub(super) fn from(&self, at: usize, most: usize) -> Layer<'_> {
+        let end = self.bytes.len().min(at.saturating_add(most));
+        let origin = |at| {
+            let (start, end) = self.origin(at, at + 1);
+            (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX))
+        };
+        let bytes = Cow::Borrowed(self.bytes.get(at..end).unwrap_or_default());
+        Layer { bytes, origin: (at..end).map(origin).collect() }
     }
 
     /// The layer without one kind of escape, if there is any. Where `literal` says so of
@@ -127,11 +154,29 @@ fn quoted(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     }
 }
 
-/// A character that nobody sees: it takes nothing away from what stands around it.
-fn unseen(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-    let length = if bytes.first()? & 0xe0 == 0xc0 { 2 } else { 3 };
+/// The length of a character that nobody sees, or of what a terminal obeys: it takes nothing away from what stands
+/// around it.
+fn unseen(bytes: &[u8]) -> Option<usize> {
+    let length = match bytes.first()? {
+        0x1b => return Some(sequence(bytes)),
+        ..0x80 => return Some(1),
+        ..0xe0 => 2,
+        ..0xf0 => 3,
+        _ => 4,
+    };
     let letter = std::str::from_utf8(bytes.get(..length)?).ok()?.chars().next()?;
-    is_hidden(letter).then(|| (length, Vec::new()))
+    is_hidden(letter).then_some(length)
+}
+
+/// `ESC [ … letter`; of others the sign alone.
+fn sequence(bytes: &[u8]) -> usize {
+    const MOST: usize = 32;
+    let parameters = bytes.iter().skip(2).take(MOST);
+    let end = parameters.clone().position(|byte| !matches!(byte, b'0'..=b'?' | b' '..=b'/'));
+    match (bytes.get(1), end) {
+        (Some(b'['), Some(end)) => end + 3,
+        (Some(_) | None, _) => 1,
+    }
 }
 
 fn utf8(code: u32) -> Option<Vec<u8>> {

@@ -39,6 +39,8 @@ fn slots_are_filled_with_everything_visible() {
         json!({"to": {"name": "a\u{202e}b"}, "amount": 3}),
         "Pay \"a\\u202eb\": 3",
     );
+    // Blanks that only look like a space.
+    asks("Pay {to}", json!({"to": "a\u{a0}b\u{3000}c d"}), "Pay \"a\\u00a0b\\u3000c d\"");
     asks(
         "All of {rows[].id}, {gone}, {",
         json!({"rows": [{"id": 1}, {"id": 2}]}),
@@ -50,14 +52,14 @@ fn slots_are_filled_with_everything_visible() {
 
 #[test]
 fn without_a_template_everything_is_shown() {
-    let shown = preview(None, json!({"b": "zero\u{200b}width", "a": 1}));
+    let shown = preview(None, json!({"b": "zero\u{200b}wi\u{2003}dth", "a": 1}));
     assert_eq!(
         shown.text,
-        "Run `calendar_create_event` with {\"a\":1,\"b\":\"zero\\u200bwidth\"}?"
+        "Run `calendar_create_event` with {\"a\":1,\"b\":\"zero\\u200bwi\\u2003dth\"}?"
     );
     assert_eq!(
         serde_json::from_str::<Value>(&shown.arguments).unwrap(),
-        json!({"b": "zero\u{200b}width", "a": 1})
+        json!({"b": "zero\u{200b}wi\u{2003}dth", "a": 1})
     );
 }
 

@@ -292,6 +292,75 @@ fn what_cannot_be_looked_through_is_withheld() {
 }
 
 #[test]
+fn an_escape_that_ends_in_a_secret_hides_none() {
+    let scrubber = Scrubber::new(&[Secret::new("s", "00 -  ").unwrap()]).unwrap();
+    for text in ["%100%20-%20%20", "%1000%20-%20%20", "\\x100%20-%20%20", "=100%20-%20%20"] {
+        let safe = scrubber.text(text).unwrap();
+        assert!(safe.contains("[secret:s]"), "{text}: {safe}");
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_hides_no_secret() {
+    for hidden in [
+        "\0",
+        "\u{7}",
+        "\u{7f}",
+        "\u{85}",
+        "\u{ad}",
+        "\u{34f}",
+        "\u{61c}",
+        "\u{115f}",
+        "\u{17b4}",
+        "\u{180b}",
+        "\u{200b}",
+        "\u{202e}",
+        "\u{2060}",
+        "\u{3164}",
+        "\u{e000}",
+        "\u{fe0f}",
+        "\u{feff}",
+        "\u{ffa0}",
+        "\u{13430}",
+        "\u{1d159}",
+        "\u{e0041}",
+        "\u{e0100}",
+        "\u{f0000}",
+        "\u{10fffd}",
+        "\u{1b}[31m",
+        "\u{1b}[0;1m",
+        "\r\n\t",
+    ] {
+        for at in [1, 4, TOKEN.len() - 1] {
+            let (one, other) = TOKEN.split_at(at);
+            scrubbed(&format!("a {one}{hidden}{other} b"), "a [secret:conn_x] b");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_of_a_secret_at_a_cut_is_found() {
+    let base64 = STANDARD.encode(format!("joe:{TOKEN}"));
+    let spellings = [TOKEN.to_owned(), hexed(TOKEN.as_bytes()), percent(TOKEN, true)];
+    for spelling in &spellings {
+        for (cut, _) in spelling.char_indices().filter(|(at, _)| (12..spelling.len()).contains(at))
+        {
+            let text = format!("refused: {}… (422)", &spelling[..cut]);
+            let safe = scrubber().text(&text).unwrap().into_owned();
+            assert!(safe.starts_with("refused: [secret:conn_x]"), "{text}: {safe}");
+        }
+    }
+    for cut in 16..base64.len() {
+        let safe = scrubber().text(&format!("{}…", &base64[..cut])).unwrap().into_owned();
+        assert!(safe.contains("[secret:conn_x]"), "{safe}");
+    }
+    scrubbed(&format!("a {TOKEN} b…"), "a [secret:conn_x] b…");
+    for text in ["nothing of it…", "sk-…", "a… b… c…"] {
+        scrubbed(text, text);
+    }
+}
+
+#[test]
 fn foreign_texts_are_cleaned() {
     for (text, expected) in [
         ("plain", "plain"),

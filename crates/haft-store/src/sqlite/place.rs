@@ -65,6 +65,84 @@ pub(super) fn alone(path: &Path) -> Res<PathBuf> {
     )))
 }
 
+/// Refuses a file that has another name as well: what belongs beside it, its log and who is alive, would be there
+/// twice, and two processes that name it differently would not know of each other.
+pub(super) fn named_once(path: &Path) -> Res<()> {
+    let why = match names(path) {
+        1 if is_mounted(path) => "is mounted by itself: mount the folder that it is in",
+        1 => return Ok(()),
+        _ => "is a file that has several names (hard links): remove all but one",
+    };
+    let path = path.display();
+    Err(StoreError::Unavailable(format!(
+        "`{path}` {why}. What belongs beside it would be there twice, and effects could be carried out twice"
+    )))
+}
+
+#[cfg(unix)]
+fn names(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+
+    // One that is not there yet gets this one.
+    fs::metadata(path).map_or(1, |meta| meta.nlink().max(1))
+}
+
+#[cfg(not(unix))]
+fn names(_: &Path) -> u64 {
+    1
+}
+
+/// Whether something is mounted at a path. Where nobody says, nothing is.
+fn is_mounted(path: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    path.to_str().is_some_and(|path| is_mount(&mounts, path))
+}
+
+/// The fifth word of each line is where it is mounted, with what would divide words written as octal numbers.
+fn is_mount(mounts: &str, path: &str) -> bool {
+    let written = path.replace('\\', "\\134").replace(' ', "\\040");
+    let written = written.replace('\t', "\\011").replace('\n', "\\012");
+    mounts.lines().any(|line| line.split(' ').nth(4) == Some(&written))
+}
+
+/// The files that a process has open, by what tells them from others of the same name.
+pub(super) struct Held(Vec<(PathBuf, Identity)>);
+
+impl Held {
+    /// The database and its log, as they are now.
+    pub(super) fn of(path: &Path) -> Self {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let files = [path.to_owned(), PathBuf::from(log)];
+        let held = |path: PathBuf| identity(&path).map(|id| (path, id));
+        Self(files.into_iter().filter_map(held).collect())
+    }
+
+    /// The first of them that is not there any more.
+    pub(super) fn lost(&self) -> Option<&Path> {
+        let is_lost = |(path, id): &&(PathBuf, Identity)| identity(path).as_ref() != Some(id);
+        self.0.iter().find(is_lost).map(|(path, _)| path.as_path())
+    }
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+type Identity = ();
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    path.exists().then_some(())
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -94,6 +172,20 @@ mod tests {
             assert_eq!(real(&at(name)), at(name), "{name}");
         }
         assert_eq!(folder(Path::new("haft.db")), Path::new("."));
+    }
+
+    #[test]
+    fn a_file_that_is_mounted_by_itself_is_known() {
+        let mounts = "28 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                      31 28 254:0 /data/a.db /srv/my\\040files/a\\134b.db rw - ext4 /dev/vda rw\n";
+        for (path, expected) in [
+            ("/", true),
+            ("/srv/my files/a\\b.db", true),
+            ("/srv/my files", false),
+            ("/data/a.db", false),
+        ] {
+            assert_eq!(is_mount(mounts, path), expected, "{path}");
+        }
     }
 
     #[test]

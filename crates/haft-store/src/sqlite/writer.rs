@@ -16,6 +16,7 @@ use super::fault::{During, judge};
 use super::known::{self, Evidence};
 use super::log::Log;
 use super::owner::{Alive, Owners};
+use super::place::Held;
 use super::row;
 use super::sealing::Seals;
 use super::shared::Beside;
@@ -173,6 +174,8 @@ pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
     pub(super) signing: Option<Signing>,
     pub(super) log: Log,
+    /// What it has open: nothing is written into files that nobody finds any more.
+    pub(super) held: Held,
 }
 
 impl Writer {
@@ -220,6 +223,13 @@ impl Writer {
     /// Everything in one transaction. An error is everybody's. Nothing comes of it, and nothing is
     /// written, when one task spoilt it for the others.
     fn attempt(&self, group: &mut [Box<dyn Task>]) -> Res<Option<(Link, i64)>> {
+        if let Some(lost) = self.held.lost() {
+            self.shared.poison(&format!(
+                "`{}` was removed or replaced while it was in use, and nothing is written any more: stop every \
+                 haft that uses it, put it back, then start again",
+                lost.display()
+            ));
+        }
         if let Some(why) = self.shared.poisoned() {
             return Err(why);
         }

@@ -217,6 +217,43 @@ fn a_copy_of_a_store_in_use_is_whole_and_its_effects_are_not_done_again() {
     });
 }
 
+/// Nothing is begun that nobody would find on record.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_store_whose_files_were_moved_away_takes_no_effects() {
+    for (lost, back) in [("haft.db", false), ("haft.db", true), ("haft.db-wal", false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, lost) = (dir.path().join("haft.db"), dir.path().join(lost));
+        let store = Sqlite::open(&path, Options::default()).unwrap();
+        settled(&store, claim("before"), State::Succeeded).await;
+        fs::rename(&lost, dir.path().join("aside")).unwrap();
+        if back {
+            // A copy in its place is another file.
+            fs::copy(dir.path().join("aside"), &lost).unwrap();
+        }
+        let refused = store.claim(claim("after")).await.unwrap_err();
+        let StoreError::Unavailable(why) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("was removed or replaced while it was in use"), "{why}");
+        assert!(!store.is_writable());
+    }
+}
+
+/// Its log and who is alive would be there once for each name.
+#[cfg(unix)]
+#[test]
+fn a_database_with_a_second_name_is_refused() {
+    let bed = Bed::sqlite();
+    drop(bed.open());
+    let other = bed.path().with_file_name("other.db");
+    fs::hard_link(bed.path(), &other).unwrap();
+    for path in [bed.path(), other.clone()] {
+        let refused = Sqlite::open(&path, Options::default()).unwrap_err().to_string();
+        assert!(refused.contains("has several names (hard links)"), "{refused}");
+    }
+    fs::remove_file(other).unwrap();
+    assert!(bed.open().is_writable());
+}
+
 /// Opens a store in a thread, so that one that waits for ever fails the test and does not hold it.
 #[cfg(unix)]
 fn opened(bed: &Bed) -> Result<(), String> {

@@ -135,6 +135,34 @@ fn with_little_address_space_it_does_less_and_nothing_wrong() {
     heard.holds(&project, &seen);
 }
 
+/// A log that may not become longer is a disk that fails, and not the end of whoever writes it.
+#[cfg(target_os = "linux")]
+#[test]
+fn where_files_may_not_become_long_it_refuses_effects_and_goes_on() {
+    let (project, seen) = stall();
+    let (server, mut heard) = (Server::start(&project), Heard::default());
+    heard.try_out(&server, "before");
+    server.stop();
+    let server = Server::started(&project, limited(&project, "ulimit -f 1600")).unwrap();
+    let refused = (0..400).find_map(|at| {
+        let key = format!("short-{at}");
+        let answer = told(&server, order(&key), &key).expect("it is there");
+        if answer["ok"] == true {
+            heard.done.push(key);
+            return None;
+        }
+        Some(answer)
+    });
+    let refused = refused.expect("the log became as long as it liked");
+    let kind = refused["error"]["kind"].as_str().unwrap_or_default();
+    assert!(["store_unavailable", "unknown_outcome"].contains(&kind), "{refused}");
+    let (status, effects) = server.send("GET", "/v1/effects", None).unwrap();
+    assert_eq!(status, 200, "{effects}");
+    server.kill();
+    no_panic(&project);
+    heard.holds(&project, &seen);
+}
+
 /// A limit on processes does not bind root, and counts whatever else its user runs. So each thread gets a
 /// stack so large that only so many fit into the address space; everything else has room.
 #[cfg(target_os = "linux")]

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Barrier};
 
-use haft_core::port::{Hidden, Owner};
+use haft_core::port::{Ended, Hidden, Owner};
 use haft_core::secret::SecretText;
+use haft_core::{ErrorKind, ToolError};
 use haft_runtime::redact::{Scrubber, Secret};
 use serde_json::json;
 
@@ -56,6 +57,22 @@ async fn what_is_in_use_stays_hidden_however_often_its_owner_gets_another() {
         drop(hide(&world, &owner, secret));
     }
     assert_eq!(hidden(&world, &all).await, [0_usize; 0]);
+}
+
+/// Errors lose what cannot be seen, and what stood around it comes together.
+#[tokio::test]
+async fn what_comes_together_when_an_error_is_cleaned_is_no_secret() {
+    let world = World::new();
+    let kept = hide(&world, &connection("default", "work"), "canary-number-000");
+    for between in ["\u{34f}", "\u{e0041}", "\u{1b}[31m", "\u{1b}x", "\u{1b}]0;t\u{7}", "\u{9b}1m"]
+    {
+        let words = format!("no: canary-{between}number-000, sorry");
+        let error = ToolError::new(ErrorKind::Permanent, words);
+        world.next("find", Does::Ends(Ended::Failed(error)));
+        let told = world.call(call("find", "k")).await.result.unwrap_err();
+        assert_eq!(told.message, "no: [secret], sorry", "{between:?}");
+    }
+    drop(kept);
 }
 
 #[tokio::test(flavor = "multi_thread")]
