@@ -390,7 +390,8 @@ impl Key {
 
 /// Why a name would pass for somebody else's, wherever it is shown. Letters that look like others make
 /// names of their own: languages are written with them.
-pub(crate) fn looks_like_another(principal: &Principal) -> Option<&'static str> {
+#[must_use]
+pub fn looks_like_another(principal: &Principal) -> Option<&'static str> {
     let id = &*principal.id;
     // Pages and terminals show several spaces as one.
     let odd = |c: char| c.is_whitespace() && c != ' ';

@@ -25,7 +25,8 @@ use haft_tools::kb::{Base, Provider};
 use crate::bundled;
 use crate::config::Config;
 use crate::links::Links;
-use crate::output::{Given as _, Output, in_words, misuse};
+use crate::named;
+use crate::output::{Output, in_words, misuse};
 use crate::signals;
 use crate::source::{Place, Tools};
 
@@ -261,7 +262,7 @@ impl Desk {
         }
         let mut caller = Caller::agent(&tenant, agent);
         if let Some(actor) = actor {
-            caller.actor = Principal::parse(actor).given("--as")?;
+            caller.actor = named::principal(actor, "--as")?;
         }
         Ok(caller)
     }

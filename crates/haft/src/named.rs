@@ -1,13 +1,23 @@
 //! Names on the command line that nothing has: an empty list would be taken for an answer.
 
 use haft_core::config::Kind;
-use haft_core::nearest;
 use haft_core::port::{Configs as _, Sessions as _, StoreError};
+use haft_core::{Principal, nearest};
+use haft_server::who::looks_like_another;
 use haft_store::Sqlite;
 
 use crate::assembly::plain;
 use crate::config::Config;
-use crate::output::misuse;
+use crate::output::{Given as _, misuse};
+
+/// Somebody who acts, by the name that this option has.
+pub(crate) fn principal(text: &str, option: &str) -> anyhow::Result<Principal> {
+    let named = Principal::parse(text).given(option)?;
+    match looks_like_another(&named) {
+        Some(why) => Err(misuse(format!("{option}: `{}` {why}", text.escape_debug()))),
+        None => Ok(named),
+    }
+}
 
 /// Says so where there is no such tenant, declared or stored.
 pub(crate) async fn tenant(store: &Sqlite, config: &Config, named: &str) -> anyhow::Result<()> {

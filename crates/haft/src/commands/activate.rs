@@ -1,12 +1,12 @@
 //! `haft activate` and `haft deactivate`
 
 use anyhow::anyhow;
-use haft_core::Principal;
 use haft_runtime::config::ChangeError;
 
 use crate::assembly::{Desk, block_on};
 use crate::cli::Switch;
-use crate::output::{Exit, Given as _, Output};
+use crate::named;
+use crate::output::{Exit, Output};
 use crate::source::Place;
 
 pub(crate) fn run(
@@ -17,7 +17,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Exit> {
     block_on(async {
         let desk = Desk::open(at, None, out)?;
-        let by = Principal::parse(&options.operator.actor).given("--as")?;
+        let by = named::principal(&options.operator.actor, "--as")?;
         let (tenant, agent, tool) = (&options.operator.tenant, &options.agent, &options.tool);
         let state = desk.runtime.set_tool(&by, tenant, agent, tool, enabled).await;
         let state = state.map_err(|error| match error == ChangeError::Missing {

@@ -1,7 +1,6 @@
 //! `haft audit`
 
 use anyhow::Context as _;
-use haft_core::Principal;
 use haft_core::call::PrincipalKind;
 use haft_core::config::Kind;
 use haft_core::port::{Configs as _, Store as _};
@@ -11,7 +10,8 @@ use serde_json::json;
 use crate::assembly::{block_on, open_store};
 use crate::cli::{Audit, AuditAction};
 use crate::config::Config;
-use crate::output::{Exit, Given as _, Output, misuse};
+use crate::named;
+use crate::output::{Exit, Output, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Audit, out: &mut Output) -> anyhow::Result<Exit> {
@@ -99,7 +99,7 @@ async fn is_trusted(store: &Sqlite, config: &Config) -> anyhow::Result<bool> {
 }
 
 fn acknowledge(at: &Place, actor: &str, note: &str, out: &mut Output) -> anyhow::Result<Exit> {
-    let by = Principal::parse(actor).given("--as")?;
+    let by = named::principal(actor, "--as")?;
     if by.kind == PrincipalKind::Agent {
         return Err(misuse(
             "--as: an agent cannot vouch for the trail; name a person or a service",

@@ -8,14 +8,15 @@ use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::Meta;
 use haft_core::port::{Invoke as _, Journal as _};
 use haft_core::session::Session;
-use haft_core::{Caller, Digest, Envelope, ErrorKind, Principal};
+use haft_core::{Caller, Digest, Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
 use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
 use crate::facts;
-use crate::output::{Exit, Given as _, Output, misuse};
+use crate::named;
+use crate::output::{Exit, Output, misuse};
 use crate::patience::{Patience, Words};
 use crate::registries::Kept;
 use crate::source::Place;
@@ -129,7 +130,7 @@ pub(crate) fn on_behalf(
     user: Option<&str>,
 ) -> anyhow::Result<Caller> {
     if let Some(subject) = subject {
-        let subject = Principal::parse(subject).given("--for")?;
+        let subject = named::principal(subject, "--for")?;
         caller.subject = Some(subject);
     }
     if user.is_some() {

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use haft_agent::http::{Endpoint, Http, Provider};
 use haft_agent::{Agent, Cancel, Done, Reason};
-use haft_core::Principal;
 use haft_core::port::{Journal as _, Owner};
 use haft_core::secret::SecretText;
 use haft_runtime::session::Signal;
@@ -19,6 +18,7 @@ use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Chat;
 use crate::config::Model;
 use crate::links::ChosenBy;
+use crate::named;
 use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 use terminal::{Lines, Person, Screen};
@@ -143,7 +143,7 @@ impl<'a> Talk<'a> {
 
     /// Who answers questions: whoever sits at the terminal, else nobody now.
     fn person(&self) -> anyhow::Result<Arc<Person>> {
-        let who = Principal::parse(&self.options.approver).given("--approver")?;
+        let who = named::principal(&self.options.approver, "--approver")?;
         let lines = self.lines.clone().filter(|_| std::io::stderr().is_terminal());
         Ok(Arc::new(Person::new(who, lines)))
     }

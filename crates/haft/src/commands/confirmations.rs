@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::assembly::{Desk, block_on, open_store, plain, said};
 use crate::cli::{Confirmations, ConfirmationsAction};
 use crate::named;
-use crate::output::{Exit, Given as _, Output, instant, misuse};
+use crate::output::{Exit, Output, instant, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::Result<Exit> {
@@ -77,7 +77,7 @@ fn show(one: &Confirmation, now: i64, out: &mut Output) -> anyhow::Result<()> {
 
 /// Behind an agent or a service may stand the model that asks.
 fn person(actor: &str) -> anyhow::Result<Principal> {
-    let by = Principal::parse(actor).given("--as")?;
+    let by = named::principal(actor, "--as")?;
     match by.kind {
         PrincipalKind::User => Ok(by),
         PrincipalKind::Agent | PrincipalKind::Service => {

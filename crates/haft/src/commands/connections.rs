@@ -25,7 +25,8 @@ use crate::cli::{
 use crate::commands::lint::counted;
 use crate::config::Config;
 use crate::links;
-use crate::output::{Exit, Given as _, Output, misuse};
+use crate::named;
+use crate::output::{Exit, Output, misuse};
 use crate::source::{Place, checked};
 
 /// A program that has renewed a token gives its store this long to take it.
@@ -34,7 +35,7 @@ const STORED_WITHIN: Duration = Duration::from_secs(25);
 pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
     let config = at.config()?;
     let store = Arc::new(open_store(&config)?);
-    let by = Principal::parse(&options.operator.actor).given("--as")?;
+    let by = named::principal(&options.operator.actor, "--as")?;
     let desk = Desk { store, config, tenant: options.operator.tenant.clone(), by };
     block_on(async {
         match &options.what {

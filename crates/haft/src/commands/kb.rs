@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::bail;
-use haft_core::call::{Caller, Principal};
+use haft_core::call::Caller;
 use haft_tools::kb::{Base, Found, Import, KbError, Report, Search};
 use serde_json::json;
 
@@ -13,7 +13,8 @@ use crate::assembly::plain;
 use crate::bundled;
 use crate::cli::kb::{Kb as Options, KbCommand, KbImport, KbSearch};
 use crate::config::Kb;
-use crate::output::{Exit, Given as _, Output, misuse, table};
+use crate::named;
+use crate::output::{Exit, Output, misuse, table};
 use crate::source::Place;
 use crate::watch::Seen;
 
@@ -163,7 +164,7 @@ fn search(kb: &Kb, options: &KbSearch, out: &mut Output) -> anyhow::Result<Exit>
     if let Some(actor) = &options.actor {
         let tenant = options.tenant.as_ref().or(kb.tenant.as_ref());
         let mut caller = Caller::agent(tenant.map_or("default", String::as_str), "default");
-        caller.actor = Principal::parse(actor).given("--as")?;
+        caller.actor = named::principal(actor, "--as")?;
         namespaces = match &options.namespace {
             None => kb.namespaces.readable(&caller).namespaces(),
             Some(name) => Some(kb.namespaces.named(name, &caller)),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, open_store};
 use crate::cli::{Keys as Options, KeysCommand, NewKey, Operator, RoleName};
+use crate::named;
 use crate::output::{Exit, Given as _, Output, instant};
 use crate::source::Place;
 
@@ -30,7 +31,7 @@ struct Declared {
 }
 
 fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
-    let principal = Principal::parse(&new.principal).given("--as")?;
+    let principal = named::principal(&new.principal, "--as")?;
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|why| anyhow!("no random numbers: {why}"))?;
     let (text, sha256) = mint(&new.id, &random);
@@ -56,7 +57,7 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
 /// Makes a key that the store keeps.
 async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
     let desk = Desk::open(at, None, out)?;
-    let principal = Principal::parse(&new.principal).given("--as")?;
+    let principal = named::principal(&new.principal, "--as")?;
     let wanted = Wanted {
         name: Some(new.id.clone()),
         principal,
@@ -143,7 +144,7 @@ async fn revoke(
     if desk.config.server.keys.iter().any(|key| key.id == id) {
         return Err(anyhow!("`{id}` is declared in `haft.toml`; take it out there"));
     }
-    let by = Principal::parse(&operator.actor).given("--as")?;
+    let by = named::principal(&operator.actor, "--as")?;
     let revoked = stored::revoke(&desk.runtime, &by, &operator.tenant, id).await;
     revoked.with_context(|| format!("key `{id}` of tenant `{}`", operator.tenant))?;
     out.line(&format!("`{id}` opens nothing any more"));

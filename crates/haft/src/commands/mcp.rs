@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use haft_core::Caller;
 use haft_core::port::Store as _;
-use haft_core::{Caller, Principal};
 use haft_runtime::Runtime;
 use haft_runtime::policy::Delegation;
 use haft_runtime::toolbox::Agent;
@@ -23,7 +23,8 @@ use super::serve::{ending, last, told};
 use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Mcp;
 use crate::config::Config;
-use crate::output::{Exit, Given as _, Output, misuse};
+use crate::named;
+use crate::output::{Exit, Output, misuse};
 use crate::source::Place;
 
 /// How often the store is looked at.
@@ -45,7 +46,7 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         let mut caller = desk.caller(&agent, options.tenant.as_deref(), None)?;
         desk.known(&caller)?;
         if let Some(subject) = &options.subject {
-            caller.subject = Some(Principal::parse(subject).given("--subject")?);
+            caller.subject = Some(named::principal(subject, "--subject")?);
             warn_of_nobody(&desk, &caller, out);
         }
         let said = crate::facts::known(&desk, &caller, options.user.as_deref())?;
