@@ -16,6 +16,14 @@ use haft_core::call::PrincipalKind;
 use haft_core::port::StoreError;
 use haft_core::{Caller, ErrorKind, ToolError};
 
+use crate::redact::is_hidden;
+
+/// Whether a note says nothing that anybody could read.
+#[must_use]
+pub fn is_empty_note(note: &str) -> bool {
+    note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter))
+}
+
 /// A model says neither what happened nor what is to be undone.
 fn for_people(by: &Caller) -> Result<(), ToolError> {
     match by.actor.kind {

@@ -170,6 +170,8 @@ pub enum Fault {
     Heads,
     /// The file that tells the end of the trail is gone.
     Head,
+    /// The database is gone, and what belongs to it is there.
+    Database,
     /// Somebody is said to have looked, which the trail has and the key has not signed.
     Unsigned,
     /// Somebody is said to have looked, of which the trail knows nothing.
@@ -257,6 +259,11 @@ impl fmt::Display for Broken {
                 "the file that names the last entry (`.head`) was removed: entries after {number}, which \
                  was signed last, may have been cut off; put it back, or look into it and say `haft audit \
                  acknowledge`"
+            ),
+            Fault::Database => write!(
+                f,
+                "the database was removed, and what belongs to it stands there (`.key`, `.head`, \
+                 `.checkpoints`): entries up to {number} are known of; put the database back from its copy"
             ),
             Fault::Unsigned => write!(
                 f,

@@ -9,9 +9,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::contract::CHANGED;
-use super::{arguments, for_people, refused};
+use super::{arguments, for_people, is_empty_note, refused};
 use crate::path::ways;
-use crate::redact::is_hidden;
 use crate::runtime::Runtime;
 
 /// What a probe found.
@@ -178,7 +177,7 @@ impl Runtime {
         note: &str,
     ) -> Result<EffectRecord, ToolError> {
         for_people(by)?;
-        if note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter)) {
+        if is_empty_note(note) {
             return Err(ToolError::new(ErrorKind::InvalidArguments, "the note is empty")
                 .suggest("say how that is known; it stands on record"));
         }

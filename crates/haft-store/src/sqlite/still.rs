@@ -25,6 +25,7 @@ impl Reading {
             Ok(conn) => Ok(Self { conn, is_still: false }),
             // SQLite keeps an index of the log in a file of its own, and could not make one.
             Err(error) if cannot_make(&error) && barred(path).is_some() => {
+                may_be_read(path)?;
                 Ok(Self { conn: still(path)?, is_still: true })
             }
             Err(error) => Err(of_read(&error)),
@@ -75,9 +76,30 @@ fn cannot_make(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
+/// Rights that are missing are no matter of SQLite's files, which may all be there.
+fn may_be_read(path: &Path) -> Res<()> {
+    for path in [path.to_owned(), log_of(path), index_of(path)] {
+        if let Err(why) = may(&path, For::Reading)
+            && why.kind() == io::ErrorKind::PermissionDenied
+        {
+            let path = path.display();
+            return Err(StoreError::Unavailable(format!("`{path}` cannot be read: {why}")));
+        }
+    }
+    Ok(())
+}
+
 fn log_of(path: &Path) -> PathBuf {
+    with(path, "-wal")
+}
+
+fn index_of(path: &Path) -> PathBuf {
+    with(path, "-shm")
+}
+
+fn with(path: &Path, end: &str) -> PathBuf {
     let mut name = real(path).into_os_string();
-    name.push("-wal");
+    name.push(end);
     PathBuf::from(name)
 }
 
@@ -97,7 +119,8 @@ fn address(path: &Path) -> String {
 
 /// Why a database that is there cannot be written to, be it itself or the folder in which its log and its owners are.
 pub(super) fn barred(path: &Path) -> Option<String> {
-    if !path.exists() {
+    // Whoever may not look into its folder does not know.
+    if matches!(path.try_exists(), Ok(false)) {
         return None;
     }
     let told = |error: io::Error| {
@@ -108,15 +131,29 @@ pub(super) fn barred(path: &Path) -> Option<String> {
     file.err().and_then(told).or_else(|| folder(path).err().and_then(told))
 }
 
-#[cfg(unix)]
 fn folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let flags = nix::unistd::AccessFlags::W_OK;
-    Ok(nix::unistd::access(folder.unwrap_or(Path::new(".")), flags)?)
+    may(folder.unwrap_or(Path::new(".")), For::Writing)
+}
+
+enum For {
+    Reading,
+    Writing,
+}
+
+/// Asks for a right without opening anything: whoever closes a file gives up all that this process has locked of it.
+#[cfg(unix)]
+fn may(path: &Path, what: For) -> io::Result<()> {
+    use nix::unistd::AccessFlags;
+    let flags = match what {
+        For::Reading => AccessFlags::R_OK,
+        For::Writing => AccessFlags::W_OK,
+    };
+    Ok(nix::unistd::access(path, flags)?)
 }
 
 #[cfg(not(unix))]
-fn folder(_: &Path) -> io::Result<()> {
+fn may(_: &Path, _: For) -> io::Result<()> {
     Ok(())
 }
 

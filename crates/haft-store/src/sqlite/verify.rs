@@ -76,8 +76,11 @@ pub fn verify(
 ///
 /// # Errors
 ///
-/// When the files cannot be read.
+/// When the files cannot be read; [`StoreError::Missing`] where there is no store.
 pub fn verify_here(path: &Path) -> Result<Result<Verified, Broken>, StoreError> {
+    if !is_there(path)? {
+        return removed(path)?.map(Err).ok_or(StoreError::Missing);
+    }
     let key = trail::key_there(&super::beside(path, "key"))?;
     let key = match key {
         Some(key) => key,
@@ -85,6 +88,24 @@ pub fn verify_here(path: &Path) -> Result<Result<Verified, Broken>, StoreError> 
         None => SigningKey::from_seed(&[0; 32]),
     };
     verify(path, &key.public(), &Sqlite::checkpoints(path))
+}
+
+fn is_there(path: &Path) -> Res<bool> {
+    path.try_exists().map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be read: {error}", path.display()))
+    })
+}
+
+/// That a database is gone, where what belongs to one is there.
+fn removed(path: &Path) -> Res<Option<Broken>> {
+    let mut left = false;
+    for what in ["key", "head", "checkpoints"] {
+        left |= is_there(&super::beside(path, what))?;
+    }
+    let signed = signed(&Sqlite::checkpoints(path))?.unwrap_or_default();
+    let signed = signed.last().map(|last| last.number);
+    let number = told(path)?.map(|head| head.link.number).max(signed).unwrap_or_default();
+    Ok(left.then_some(Broken { number, tenant: None, fault: Fault::Database }))
 }
 
 /// Whether there is a file that tells the end of the trail. One that cannot be read says nothing, as after a loss of
@@ -135,12 +156,15 @@ pub(super) fn has(conn: &Connection, link: &Link) -> Res<bool> {
 }
 
 /// Says when a database's time, or that of its trail, is far ahead of the machine's clock, which shows
-/// `wall_ms`. That is no fault of the trail.
+/// `wall_ms`. That is no fault of the trail. Of a database that is not there nothing is said.
 ///
 /// # Errors
 ///
 /// When the file cannot be read.
 pub fn ahead(path: &Path, wall_ms: i64) -> Result<Option<String>, StoreError> {
+    if !is_there(path)? {
+        return Ok(None);
+    }
     let conn = reader::open(path, Duration::from_secs(5))?;
     let number = |sql| read::one(&conn, sql, (), |row| row.get::<_, Option<i64>>(0));
     let store_ms = number("SELECT now_ms FROM clock")?.flatten().unwrap_or_default();

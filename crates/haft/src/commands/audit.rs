@@ -3,7 +3,8 @@
 use anyhow::Context as _;
 use haft_core::call::PrincipalKind;
 use haft_core::config::Kind;
-use haft_core::port::{Configs as _, Store as _};
+use haft_core::port::{Configs as _, Store as _, StoreError};
+use haft_runtime::effects::is_empty_note;
 use haft_store::{Sqlite, Verified, sqlite};
 use serde_json::json;
 
@@ -24,10 +25,12 @@ pub(crate) fn run(at: &Place, options: &Audit, out: &mut Output) -> anyhow::Resu
 
 fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
     let path = at.config()?.database();
-    if !path.exists() {
-        anyhow::bail!("there is no store at `{}` yet: make a call first", path.display());
-    }
-    let verified = sqlite::verify_here(&path)?;
+    let verified = match sqlite::verify_here(&path) {
+        Err(StoreError::Missing) => {
+            anyhow::bail!("there is no store at `{}` yet: make a call first", path.display())
+        }
+        verified => verified?,
+    };
     let (exit, text, mut json) = match &verified {
         Ok(found) => (Exit::Done, intact(found), {
             let (entries, forgotten) = (found.entries, found.forgotten);
@@ -103,6 +106,11 @@ fn acknowledge(at: &Place, actor: &str, note: &str, out: &mut Output) -> anyhow:
     if by.kind == PrincipalKind::Agent {
         return Err(misuse(
             "--as: an agent cannot vouch for the trail; name a person or a service",
+        ));
+    }
+    if is_empty_note(note) {
+        return Err(misuse(
+            "--note: the note is empty; say what was looked at, it stands on record",
         ));
     }
     block_on(async {

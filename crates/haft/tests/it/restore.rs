@@ -83,3 +83,21 @@ fn a_store_that_is_put_back_from_a_copy_orders_nothing_until_somebody_has_looked
     server.stop();
     assert_eq!(seen.try_iter().count(), 5, "nothing was ordered twice");
 }
+
+#[test]
+fn a_database_that_was_removed_is_not_one_that_never_was() {
+    let project = Project::new();
+    let none = project.run(&["audit", "verify"]);
+    assert!(none.code == 3 && none.err.contains("make a call first"), "{none:?}");
+    assert_eq!(project.run(&["call", "greet", "--args", r#"{"text": "a"}"#]).code, 0);
+    fs::remove_file(project.folder.join(".haft/haft.db")).unwrap();
+    let said = project.run(&["audit", "verify"]);
+    let words = "not intact: the database was removed";
+    assert!(said.code == 1 && said.out.contains(words) && said.err.is_empty(), "{said:?}");
+    for left in ["head", "checkpoints", "key"] {
+        let (code, told) = project.json(&["audit", "verify", "--json"]);
+        assert_eq!((code, &told["intact"]), (1, &json!(false)), "{left}: {told}");
+        fs::remove_file(project.folder.join(".haft").join(format!("haft.db.{left}"))).unwrap();
+    }
+    assert_eq!(project.run(&["audit", "verify"]).code, 3);
+}

@@ -109,3 +109,31 @@ fn reads_are_served_from_a_read_only_file_system_and_effects_are_refused() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("stood it"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_not_be_read_is_said_to_be_a_matter_of_rights() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let project = Project::new();
+    assert_eq!(project.run(&["call", "greet", "--args", r#"{"text": "a"}"#]).code, 0);
+    let store = project.folder.join(".haft");
+    let bar = |(name, mode): &(&str, u32)| {
+        set_permissions(store.join(name), Permissions::from_mode(*mode)).unwrap();
+    };
+    let before = [("", 0o700), ("haft.db", 0o600), ("haft.db-wal", 0o600)];
+    for (barred, words) in [
+        (&[("haft.db", 0o000)][..], "haft.db` cannot be read: Permission denied"),
+        (&[("haft.db", 0o400), ("haft.db-wal", 0)], "-wal` cannot be read: Permission denied"),
+        (&[("", 0o000)], "cannot be read: Permission denied"),
+    ] {
+        barred.iter().for_each(bar);
+        for command in [&["calls"][..], &["effects"], &["audit", "verify"]] {
+            let said = project.run_without_power(command);
+            assert!(said.code == 3 && said.err.contains(words), "{barred:?} {command:?}: {said:?}");
+        }
+        before.iter().for_each(bar);
+    }
+    assert_eq!(project.run_without_power(&["calls"]).code, 0);
+}

@@ -161,6 +161,10 @@ fn an_intact_trail_needs_no_acknowledging() {
     assert!(said.code == 0 && said.out.contains("nothing to acknowledge"), "{said:?}");
     let (_, after) = project.json(&["audit", "verify", "--json"]);
     assert_eq!(before["entries"], after["entries"]);
+    for empty in ["", " \n", "\u{200b}"] {
+        let said = project.run(&["audit", "acknowledge", "--note", empty]);
+        assert!(said.code == 2 && said.err.contains("the note is empty"), "{said:?}");
+    }
 }
 
 #[test]
