@@ -126,10 +126,13 @@ async fn approval(
             Ok(Spend { id, binding, turn })
         }
         None if call.call.dry_run => {
-            let approved = approved(inner, &call.call.caller.tenant).await;
-            let same = |one: Confirmation| (one.binding == binding).then_some(one.id);
-            let id = approved.unwrap_or_default().into_iter().find_map(same).unwrap_or_default();
-            Ok(Spend { id, binding, turn })
+            let at = |error| Refusal::at(Stage::Confirm, error);
+            if answer(inner, call, &binding, ConfirmationStatus::Denied).await.is_some() {
+                let earlier = in_doubt(inner, key).await.map_err(at)?;
+                return Err(at(after(earlier.as_deref(), said_no())));
+            }
+            let id = answer(inner, call, &binding, ConfirmationStatus::Approved).await;
+            Ok(Spend { id: id.unwrap_or_default(), binding, turn })
         }
         None => {
             // Somebody who came at the same time may have used the approval up, for this very act.
@@ -343,16 +346,31 @@ fn begun() -> ToolError {
         .suggest("send it again under the same key to get its answer")
 }
 
-/// A tenant's approvals that have not expired. They come newest first and all last equally long,
-/// so what is behind the first expired ones need not be read.
-async fn approved(inner: &Inner, tenant: &str) -> Result<Vec<Confirmation>, StoreError> {
+/// The question about exactly this call that was answered so, by its id.
+async fn answer(
+    inner: &Inner,
+    call: &Authorized,
+    binding: &Digest,
+    status: ConfirmationStatus,
+) -> Option<String> {
+    let answered = answered(inner, &call.call.caller.tenant, status).await.ok()?;
+    answered.into_iter().find_map(|one| (one.binding == *binding).then_some(one.id))
+}
+
+/// A tenant's questions that were answered so and have not expired. They come newest first and all last
+/// equally long, so what is behind the first expired ones need not be read.
+async fn answered(
+    inner: &Inner,
+    tenant: &str,
+    status: ConfirmationStatus,
+) -> Result<Vec<Confirmation>, StoreError> {
     const PAGE: usize = 100;
     let (now, mut good) = (inner.store.now_ms(), Vec::new());
     let mut last: Option<String> = None;
     loop {
         let filter = ConfirmationFilter {
             tenant: tenant.to_owned(),
-            status: Some(ConfirmationStatus::Approved),
+            status: Some(status),
             after: last,
             limit: PAGE,
             ..ConfirmationFilter::default()

@@ -11,7 +11,7 @@ use haft_core::{ErrorKind, ToolError};
 
 use super::confirm::Approved;
 use super::key::Key;
-use super::{Refusal, act, claim, gate, join, replay};
+use super::{Refusal, act, claim, confirm, gate, join, replay};
 use crate::runtime::Inner;
 
 /// So many effects of unknown outcome are looked through.
@@ -34,7 +34,33 @@ pub(crate) async fn refusal(
             return Some(Refusal::at(Stage::Gate, not_now.into()));
         }
     }
+    if !inner.store.is_writable()
+        && let Some(refusal) = unwritable(inner, call, earlier).await
+    {
+        return Some(refusal);
+    }
     on_record(inner, call, earlier).await.map(|error| Refusal::at(Stage::Claim, error))
+}
+
+/// What is said where nothing can be written now, neither a question nor what is begun.
+async fn unwritable(
+    inner: &Inner,
+    call: &Approved,
+    earlier: Option<&EffectRecord>,
+) -> Option<Refusal> {
+    let why = StoreError::Unavailable("it cannot be written to now".to_owned());
+    let Some(key) = &call.key else {
+        let asks = confirm::is_needed(inner, call) && !join::is_answered(inner, call).await;
+        return asks.then(|| Refusal::at(Stage::Confirm, confirm::unwritable(&why)));
+    };
+    let error = match earlier.filter(|record| key.fits(record)) {
+        Some(record) if matches!(record.state, State::Started | State::Unknown) => {
+            replay::earlier(record)
+        }
+        Some(record) if !record.state.frees_its_key() => return None,
+        Some(_) | None => claim::unrecorded(&why),
+    };
+    Some(Refusal::at(Stage::Claim, error))
 }
 
 /// What the ledger would say.

@@ -49,7 +49,10 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
             );
         }
         let is_over = patience.rest(&desk, &words, out).await;
-        desk.store.flush().await.context("the call's record could not be written")?;
+        // A dry run is not on record.
+        if !options.dry_run {
+            desk.store.flush().await.context("the call's record could not be written")?;
+        }
         Ok(if is_over && would_do(&envelope, options) { Exit::Done } else { Exit::Findings })
     })
 }

@@ -40,6 +40,15 @@ fn are_read(project: &Project) {
     }
     let (code, calls) = project.json(&["calls", "--json"]);
     assert_eq!((code, calls.as_array().map(Vec::len)), (0, Some(1)), "{calls}");
+    for (call, kind, would_run) in [
+        (["call", "greet", "--args", r#"{"text": "a"}"#], json!(null), true),
+        (["call", "order", "--args", r#"{"message": "a"}"#], json!("store_unavailable"), false),
+    ] {
+        let dry = [&call[..], &["--dry-run", "--json"]].concat();
+        let (code, told) = project.json(&dry);
+        let plan = (&told["data"]["refusal"]["kind"], &told["data"]["wouldRun"]);
+        assert_eq!((code, plan), (i32::from(!would_run), (&kind, &json!(would_run))), "{told}");
+    }
     let said = project.run(&["audit", "checkpoint"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("make it and its folder writable, then restart"), "{said:?}");

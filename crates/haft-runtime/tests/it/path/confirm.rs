@@ -192,6 +192,24 @@ async fn a_dry_run_knows_of_an_approval_and_leaves_it_there() {
 }
 
 #[tokio::test]
+async fn a_dry_run_of_what_was_declined_is_refused_as_the_call_is() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    world.runtime.confirm("default", &id, false, &Principal::user("mara")).await.unwrap();
+    for (key, dry_run) in [("k", true), ("k", false), ("other", true), ("other", false)] {
+        let mut gift = call("gift", key);
+        gift.dry_run = dry_run;
+        let refused = world.call(gift).await.result.unwrap_err();
+        let said = (refused.kind, refused.message.as_str());
+        let expected = (ErrorKind::ConfirmationRefused, "the person who was asked declined");
+        assert_eq!(said, expected, "{key}, dry: {dry_run}");
+    }
+    world.clock.advance(20 * 60 * 1000);
+    let (_, refusal, _) = foreseen(&world, call("gift", "k")).await;
+    assert_eq!(refusal, Value::Null, "somebody would be asked again");
+}
+
+#[tokio::test]
 async fn a_token_holds_for_one_call() {
     let world = World::new();
     let id = asked(&world.call(call("gift", "k")).await);
