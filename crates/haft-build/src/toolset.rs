@@ -68,6 +68,8 @@ impl Texts for Source {
 pub enum OpenError {
     /// There is no toolset at that place.
     NotFound(PathBuf),
+    /// There is a file at that place.
+    File(PathBuf),
     /// It could not be read.
     Io(PathBuf, io::Error),
 }
@@ -79,6 +81,11 @@ impl std::fmt::Display for OpenError {
                 f,
                 "`{}` is not a toolset: it has no `{FILE}`; name a folder that has one, or make \
                  one with `haft new <tool>`",
+                path.display()
+            ),
+            Self::File(path) => write!(
+                f,
+                "`{}` is a file, not a toolset: name a folder that has a `{FILE}`",
                 path.display()
             ),
             Self::Io(path, error) => write!(f, "`{}` cannot be read: {error}", path.display()),
@@ -93,6 +100,9 @@ impl Toolset {
     /// namespace cannot be read is none at all.
     pub fn open(path: &Path) -> Result<(Option<Self>, Vec<Diagnostic>), OpenError> {
         let root = fs::canonicalize(path).map_err(|_| OpenError::NotFound(path.to_owned()))?;
+        if root.is_file() {
+            return Err(OpenError::File(path.to_owned()));
+        }
         let file = root.join(FILE);
         let listed = fs::symlink_metadata(&file);
         if listed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {

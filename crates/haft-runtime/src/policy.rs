@@ -139,7 +139,8 @@ impl Policy {
         let (effects, tools) = divide_approvals(&rules.approve);
         let allow = known.globs(file, "allow", &rules.allow, &mut problems);
         let deny = known.globs(file, "deny", &rules.deny, &mut problems);
-        let approve = known.globs(file, "approve", &tools, &mut problems);
+        let words = Effect::ALL.map(Effect::as_str);
+        let approve = known.globs_beside(file, "approve", &tools, &words, &mut problems);
         for rule in &rules.recall {
             let named = known.globs(file, "recall", &rule.tools, &mut problems);
             warn_of_effects(&named, registries, file, &mut problems);
@@ -336,11 +337,7 @@ fn check_files(source: &Source, problems: &mut Vec<Problem>) {
 
 /// Effects and tools that need approval stand in one list.
 fn divide_approvals(written: &[String]) -> (BTreeSet<Effect>, Vec<String>) {
-    let effect = |word: &str| {
-        [Effect::ReadOnly, Effect::StateChange, Effect::ExternalSideEffect]
-            .into_iter()
-            .find(|effect| effect.as_str() == word)
-    };
+    let effect = |word: &str| Effect::ALL.into_iter().find(|effect| effect.as_str() == word);
     let effects = written.iter().filter_map(|word| effect(word)).collect();
     let tools = written.iter().filter(|word| effect(word).is_none()).cloned().collect();
     (effects, tools)

@@ -39,6 +39,9 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Every effect.
+    pub const ALL: [Self; 3] = [Self::ReadOnly, Self::StateChange, Self::ExternalSideEffect];
+
     /// The word used in contracts.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -240,9 +240,8 @@ impl Merging<'_> {
 
     fn is_absent(&self, tenant: &str, name: &str) -> bool {
         let pattern = name.contains('*');
-        let effect = [Effect::ReadOnly, Effect::StateChange, Effect::ExternalSideEffect];
         !pattern
-            && effect.iter().all(|effect| effect.as_str() != name)
+            && Effect::ALL.iter().all(|effect| effect.as_str() != name)
             && !super::declared::is_listed(self.stocks.of(tenant), name)
     }
 

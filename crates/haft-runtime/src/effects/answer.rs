@@ -41,7 +41,11 @@ impl Runtime {
                 return refused(format!("the answer is too long to be checked: {why}"));
             }
             let wrong = validator::errors(&schema, &answer).into_iter().take(5);
-            let wrong: Vec<String> = wrong.map(|(at, why)| format!("{at}: {why}")).collect();
+            let told = |(at, why): (String, String)| match at.as_str() {
+                "" => why,
+                at => format!("{at}: {why}"),
+            };
+            let wrong: Vec<String> = wrong.map(told).collect();
             if !wrong.is_empty() {
                 let wrong = wrong.join("; ");
                 return refused(format!("the answer does not fit the tool's contract: {wrong}"));

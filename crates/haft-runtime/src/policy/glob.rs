@@ -113,8 +113,14 @@ impl<'a> Known<'a> {
 
     /// `did you mean …?` for a canonical id.
     pub(crate) fn suggest(&self, id: &str) -> Option<String> {
+        self.suggest_among(id, &[])
+    }
+
+    /// The same where other words may be meant, too.
+    fn suggest_among(&self, id: &str, words: &[&str]) -> Option<String> {
         let ids = self.tools.iter().flat_map(|(id, own)| [*id, *own]);
-        nearest::find(id, ids).map(|near| format!("did you mean `{near}`?"))
+        let near = nearest::find(id, ids.chain(words.iter().copied()));
+        near.map(|near| format!("did you mean `{near}`?"))
     }
 
     /// Reads patterns; short names become canonical ids.
@@ -125,7 +131,19 @@ impl<'a> Known<'a> {
         written: &[String],
         problems: &mut Vec<Problem>,
     ) -> Globs {
-        let read = |text: &String| match self.glob(text) {
+        self.globs_beside(file, place, written, &[], problems)
+    }
+
+    /// The same of a list in which other words may stand, which are read elsewhere.
+    pub(crate) fn globs_beside(
+        &self,
+        file: &str,
+        place: &str,
+        written: &[String],
+        words: &[&str],
+        problems: &mut Vec<Problem>,
+    ) -> Globs {
+        let read = |text: &String| match self.glob(text, words) {
             Ok((glob, None)) => Some(glob),
             Ok((glob, Some(doubt))) => {
                 problems.push(Problem::warning(file, format!("{place}: {doubt}")));
@@ -143,7 +161,11 @@ impl<'a> Known<'a> {
         Globs(written.iter().filter_map(read).collect())
     }
 
-    fn glob(&self, text: &str) -> Result<(Glob, Option<String>), (String, Option<String>)> {
+    fn glob(
+        &self,
+        text: &str,
+        words: &[&str],
+    ) -> Result<(Glob, Option<String>), (String, Option<String>)> {
         // Look-alikes from other alphabets, spaces and invisible characters end here.
         if text.is_empty()
             || !text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-*".contains(&b))
@@ -166,7 +188,7 @@ impl<'a> Known<'a> {
             self.tools.iter().filter(|(_, own)| *own == text).map(|(id, _)| *id).collect();
         match found.as_slice() {
             [id] => Ok((Glob((*id).to_owned()), None)),
-            [] => Err((format!("there is no tool `{text}`"), self.suggest(text))),
+            [] => Err((format!("there is no tool `{text}`"), self.suggest_among(text, words))),
             several => Err((
                 format!("`{text}` could be {}", nearest::list(several)),
                 Some("write the whole id".into()),

@@ -22,5 +22,15 @@ fn the_bundled_tools_are_tested_where_there_is_no_project() {
     let (code, out, err) = test(&["--toolset", "nowhere"]);
     assert_ne!(code, Some(0), "{out}{err}");
     assert!(!err.contains("bundled"), "{err}");
+    fs::write(folder.join("file"), "").unwrap();
+    for (named, words) in
+        [("file", "`file` is a file, not a toolset"), ("nowhere", "`nowhere` is not a toolset")]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        let command = command.current_dir(&folder).args(["lint", "--toolset", named]);
+        let output = command.output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(3) && err.contains(words), "{err}");
+    }
     fs::remove_dir_all(&folder).unwrap();
 }

@@ -367,6 +367,8 @@ fn what_needs_no_tool_is_said_although_another_does_not_build() {
     // Its own tool builds, so what it would have answered is known.
     let wrong = project.run(&[&settle[..], &["seen", "--answer", r#"{"sent": 1}"#]].concat());
     assert!(wrong.code == 2 && wrong.err.contains("does not fit"), "{wrong:?}");
+    let wrong = project.run(&[&settle[..], &["seen", "--answer", "\"sent\""]].concat());
+    assert!(wrong.code == 2 && wrong.err.contains("contract: the value"), "{wrong:?}");
     let settled = project.run(&[&settle[..], &["seen"]].concat());
     assert!(settled.code == 0 && settled.err.contains("does not build"), "{settled:?}");
     let denied = project.run(&["confirmations", "deny", question, "--as", "user:mara"]);

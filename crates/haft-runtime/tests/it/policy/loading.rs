@@ -59,7 +59,7 @@ fn names_in_lists_are_read_against_the_registries() {
         ),
         (
             rules(json!({"allow": ["*"], "approve": ["state_chang"]})),
-            "approve: there is no tool `state_chang`",
+            "approve: there is no tool `state_chang`; did you mean `state_change`?",
         ),
         (rules(json!({"allow": ["*"], "cedar": ["gone.cedar"]})), "`gone.cedar` was not read"),
         (
