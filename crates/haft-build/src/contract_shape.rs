@@ -1,5 +1,7 @@
 //! Every field of `schema.json`.
 
+use haft_core::contract::Limits;
+
 use crate::shape::Empty::{Allowed, Refused};
 use crate::shape::Need::{Optional, Required};
 use crate::shape::{Field, Need, Shape};
@@ -163,7 +165,7 @@ const MAPPING: Shape = Shape::Map(&Shape::Object(&[
 ]));
 
 const LIMITS: Shape = Shape::Object(&[
-    field("maxRuntimeMs", Optional, Shape::Count(1)),
+    field("maxRuntimeMs", Optional, Shape::UpTo(Limits::LONGEST_RUNTIME_MS)),
     field("maxResultBytes", Optional, Shape::Count(1)),
     field("providerKeyWindowMs", Optional, Shape::Count(1)),
     field(

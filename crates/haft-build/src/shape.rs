@@ -18,6 +18,8 @@ pub(crate) enum Shape {
     Bool,
     /// A whole number of at least this.
     Count(u64),
+    /// A whole number from 1 to this.
+    UpTo(u64),
     /// Any number.
     Number,
     /// One of these words.
@@ -87,6 +89,12 @@ impl Check<'_> {
                 if number.as_u64().is_none_or(|count| count < *least) {
                     let message =
                         format!("{} must be a whole number of at least {least}", last(at));
+                    self.report(&code::OUT_OF_RANGE, at, message);
+                }
+            }
+            (Shape::UpTo(most), Value::Number(number)) => {
+                if number.as_u64().is_none_or(|count| !(1..=*most).contains(&count)) {
+                    let message = format!("{} must be {}", last(at), expected(shape));
                     self.report(&code::OUT_OF_RANGE, at, message);
                 }
             }
@@ -219,6 +227,7 @@ fn expected(shape: &Shape) -> String {
         Shape::Text => "a text".into(),
         Shape::Bool => "`true` or `false`".into(),
         Shape::Count(least) => format!("a whole number of at least {least}"),
+        Shape::UpTo(most) => format!("a whole number from 1 to {most}"),
         Shape::Number => "a number".into(),
         Shape::Word(words) => format!("one of {}", nearest::list(words)),
         Shape::List(of, _) => format!("a list; each element is {}", expected(of)),

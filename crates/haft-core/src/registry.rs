@@ -256,6 +256,18 @@ pub fn version_of(digest: &Digest) -> String {
     format!("1.0.{}", digest.short())
 }
 
+/// Whether a registry can have this version.
+///
+/// ```
+/// use haft_core::registry::is_version;
+/// assert!(is_version("1.0.4f1c02aa") && !is_version("1.0.0"));
+/// ```
+#[must_use]
+pub fn is_version(text: &str) -> bool {
+    let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.strip_prefix("1.0.").is_some_and(|short| short.len() == 8 && short.bytes().all(digit))
+}
+
 /// What a signature covers: the content, and how it came about, so that an older registry of the
 /// same signer cannot pass for the current one.
 fn statement(version: &str, digest: &Digest, build: &Build) -> String {

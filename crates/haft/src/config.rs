@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::Digest;
 use haft_core::names::{PLAIN_ID, is_plain_id};
-use haft_core::registry::{Pin, PublicKey, Trust, version_of};
+use haft_core::registry::{Pin, PublicKey, Trust, is_version, version_of};
 use haft_exec::http::Range;
 use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Rules};
@@ -160,6 +160,10 @@ impl RawRegistry {
                 }
                 Ok(Some(Pin::Digest(digest.clone())))
             }
+            (None, Some(version)) if !is_version(version) => bail!(
+                "`registry.version`: `{version}` is the version of no registry; one looks like `1.0.4f1c02aa`, \
+                 and `haft verify` tells that of a file"
+            ),
             (None, Some(version)) => Ok(Some(Pin::Version(version.clone()))),
             (None, None) => Ok(None),
         }
@@ -187,6 +191,15 @@ fn sound<T>(made: Option<T>, wrong: Vec<anyhow::Error>) -> anyhow::Result<T> {
 fn none_of(section: &str, numbers: &[(&str, Option<u64>)], wrong: &mut Vec<anyhow::Error>) {
     for (name, _) in numbers.iter().filter(|(_, number)| *number == Some(0)) {
         wrong.push(anyhow!("`{section}.{name}` must be at least 1: with 0, nothing would work"));
+    }
+}
+
+/// Refuses durations that nobody can mean: what is counted from them would have no end.
+fn at_most(section: &str, most: &[(&str, Option<u64>, u64)], wrong: &mut Vec<anyhow::Error>) {
+    for (name, given, most) in most {
+        if given.is_some_and(|given| given > *most) {
+            wrong.push(anyhow!("`{section}.{name}` must be at most {most}"));
+        }
     }
 }
 

@@ -354,6 +354,12 @@ mod the_contract {
             ],
         );
         contract(
+            json!({"limits": {"maxRuntimeMs": 86_400_001}}),
+            &[
+                "schema.json:50:21: error: `maxRuntimeMs` must be a whole number from 1 to 86400000 [H111]",
+            ],
+        );
+        contract(
             json!({"allowedModes": ["text", "text"]}),
             &["schema.json:11:5: error: \"text\" stands twice in `allowedModes` [H123]"],
         );

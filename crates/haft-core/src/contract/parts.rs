@@ -393,6 +393,9 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Nobody waits longer than a day for one attempt; and what is counted from it has an end.
+    pub const LONGEST_RUNTIME_MS: u64 = 24 * 60 * 60 * 1000;
+
     /// For how long providers know a key where the contract does not say.
     pub const PROVIDER_KEY_WINDOW_MS: u64 = 24 * 60 * 60 * 1000;
 

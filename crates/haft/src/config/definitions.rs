@@ -31,6 +31,8 @@ impl RawDefinitions {
     ) -> Vec<Range> {
         settings.max_own_tools = self.max_tools.unwrap_or(settings.max_own_tools);
         settings.max_definition_bytes = self.max_bytes.unwrap_or(settings.max_definition_bytes);
+        let most = haft_core::contract::Limits::LONGEST_RUNTIME_MS;
+        super::at_most("definitions", &[("max_runtime_ms", self.max_runtime_ms, most)], wrong);
         match self.max_runtime_ms {
             Some(0) => wrong
                 .push(anyhow!("`definitions.max_runtime_ms`: nothing could be called; 1 or more")),

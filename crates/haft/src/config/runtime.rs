@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use haft_core::contract::Limits;
 use haft_runtime::Settings;
 use serde::Deserialize;
 
 use super::number;
 use super::store::RawStore;
+
+/// Ten years: whoever means for ever has that.
+const LONGEST_S: u64 = 10 * 365 * 86_400;
 
 /// Milliseconds, unless the name says otherwise.
 #[derive(Default, Deserialize)]
@@ -60,6 +64,20 @@ impl RawRuntime {
                 ("request_max_age_s", self.request_max_age_s),
                 ("max_batch", number(self.max_batch)),
                 ("max_message_calls", number(self.max_message_calls)),
+            ],
+            wrong,
+        );
+        let ms = Limits::LONGEST_RUNTIME_MS;
+        super::at_most(
+            "runtime",
+            &[
+                ("default_timeout_ms", self.default_timeout_ms, ms),
+                ("attach_ms", self.attach_ms, ms),
+                ("lease_grace_ms", self.lease_grace_ms, ms),
+                ("backoff_ms", self.backoff_ms, ms),
+                ("confirmation_ttl_s", self.confirmation_ttl_s, LONGEST_S),
+                ("keep_results_s", self.keep_results_s, LONGEST_S),
+                ("keep_keys_s", self.keep_keys_s, LONGEST_S),
             ],
             wrong,
         );

@@ -311,6 +311,36 @@ fn everything_that_a_server_would_stumble_over_is_said_at_once() {
 }
 
 #[test]
+fn what_has_no_end_or_fits_no_registry_is_refused() {
+    let huge = u64::MAX / 2;
+    for version in ["x", "1.0.zzzzzzzz", "1.0.4F1C02AA", "1.0.0"] {
+        finds(
+            &format!("[registry]\nversion = \"{version}\"\n"),
+            &[(2, "error", "is the version of no registry; one looks like `1.0.4f1c02aa`")],
+        );
+    }
+    finds(
+        &format!(
+            "[runtime]\ndefault_timeout_ms = {huge}\nattach_ms = {huge}\nlease_grace_ms = 86400001\n\
+             backoff_ms = {huge}\nconfirmation_ttl_s = {huge}\nkeep_results_s = {huge}\n\
+             keep_keys_s = {huge}\n[definitions]\nmax_runtime_ms = 86400001\n"
+        ),
+        &[
+            (2, "error", "`runtime.default_timeout_ms` must be at most 86400000"),
+            (3, "error", "`runtime.attach_ms` must be at most 86400000"),
+            (4, "error", "`runtime.lease_grace_ms` must be at most 86400000"),
+            (5, "error", "`runtime.backoff_ms` must be at most 86400000"),
+            (6, "error", "`runtime.confirmation_ttl_s` must be at most 315360000"),
+            (7, "error", "`runtime.keep_results_s` must be at most 315360000"),
+            (8, "error", "`runtime.keep_keys_s` must be at most 315360000"),
+            (10, "error", "`definitions.max_runtime_ms` must be at most 86400000"),
+        ],
+    );
+    let most = "[registry]\nversion = \"1.0.4f1c02aa\"\n[runtime]\ndefault_timeout_ms = 86400000\n";
+    finds(most, &[]);
+}
+
+#[test]
 fn what_cannot_be_counted_reached_or_found_hides_nothing() {
     finds(
         "[runtime]\nmax_depth = 99999999999999999999\ndefault_timeout_ms = 0\nconfirmation_ttl_s = 0\n\n\
