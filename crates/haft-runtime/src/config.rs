@@ -18,7 +18,7 @@ pub use bodies::{
 };
 pub use declared::{Declared, counted_id};
 pub(crate) use declared::{canonical, is_counted, is_listed};
-pub(crate) use merge::{Merged, merge, source_of};
+pub(crate) use merge::{Merged, merge, placed, source_of};
 pub(crate) use own::{Purpose, Sheet, Workshop, naming, sheets};
 
 use std::collections::HashSet;

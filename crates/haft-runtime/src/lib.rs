@@ -31,5 +31,5 @@ pub mod toolbox;
 pub mod trace;
 pub mod trial;
 
-pub use runtime::Runtime;
+pub use runtime::{BuildError, Runtime};
 pub use settings::Settings;

@@ -129,18 +129,12 @@ impl Policy {
         elsewhere: &[String],
     ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        // A deny list may name the tools that tell about tools, whether they are there or not.
-        let all: Vec<&Registry> =
-            registries.iter().copied().chain(guide::registry().ok()).collect();
-        let known = Known::of(&all).elsewhere(elsewhere.iter().map(String::as_str));
+        let known = known(registries, elsewhere);
         let (rules, file) = (&source.rules, source.file.as_str());
         rules.check(file, &mut problems);
         check_files(source, &mut problems);
-        let (effects, tools) = divide_approvals(&rules.approve);
-        let allow = known.globs(file, "allow", &rules.allow, &mut problems);
-        let deny = known.globs(file, "deny", &rules.deny, &mut problems);
-        let words = Effect::ALL.map(Effect::as_str);
-        let approve = known.globs_beside(file, "approve", &tools, &words, &mut problems);
+        let Lists { allow, deny, approve, approve_effects } =
+            Lists::read(rules, file, &known, &mut problems);
         for rule in &rules.recall {
             let named = known.globs(file, "recall", &rule.tools, &mut problems);
             warn_of_effects(&named, registries, file, &mut problems);
@@ -157,7 +151,7 @@ impl Policy {
             allow,
             deny,
             approve,
-            approve_effects: effects,
+            approve_effects,
             cedar,
             delegations,
             grants,
@@ -336,6 +330,46 @@ fn check_files(source: &Source, problems: &mut Vec<Problem>) {
 }
 
 /// Effects and tools that need approval stand in one list.
+/// The names that rules may use. A deny list may name the tools that tell about tools, whether they are there
+/// or not.
+fn known<'a>(registries: &[&'a Registry], elsewhere: &'a [String]) -> Known<'a> {
+    let all: Vec<&Registry> = registries.iter().copied().chain(guide::registry().ok()).collect();
+    Known::of(&all).elsewhere(elsewhere.iter().map(String::as_str))
+}
+
+/// What rules list.
+struct Lists {
+    allow: Globs,
+    deny: Globs,
+    approve: Globs,
+    approve_effects: BTreeSet<Effect>,
+}
+
+impl Lists {
+    fn read(rules: &Rules, file: &str, known: &Known<'_>, problems: &mut Vec<Problem>) -> Self {
+        let (approve_effects, tools) = divide_approvals(&rules.approve);
+        let words = Effect::ALL.map(Effect::as_str);
+        Self {
+            allow: known.globs(file, "allow", &rules.allow, problems),
+            deny: known.globs(file, "deny", &rules.deny, problems),
+            approve: known.globs_beside(file, "approve", &tools, &words, problems),
+            approve_effects,
+        }
+    }
+}
+
+/// What is wrong with the lists of some rules, whatever they are put together with.
+pub(crate) fn problems_of_lists(
+    rules: &Rules,
+    file: &str,
+    registries: &[&Registry],
+    elsewhere: &[String],
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    Lists::read(rules, file, &known(registries, elsewhere), &mut problems);
+    problems
+}
+
 fn divide_approvals(written: &[String]) -> (BTreeSet<Effect>, Vec<String>) {
     let effect = |word: &str| Effect::ALL.into_iter().find(|effect| effect.as_str() == word);
     let effects = written.iter().filter_map(|word| effect(word)).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use haft_core::Registry;
 use haft_core::config::{Entry, Kind};
 use haft_core::contract::Effect;
 
@@ -257,6 +258,30 @@ impl Merging<'_> {
         tools.retain(|name| !self.is_absent(tenant, name));
         tools
     }
+}
+
+/// What is wrong with the rules of a tenant, each in its place: what they list is read together with the common
+/// lists, and stands in rules of its own.
+pub(crate) fn placed(
+    found: Vec<Problem>,
+    own: &[(String, bodies::PolicyText)],
+    registries: &[&Registry],
+    elsewhere: &[String],
+) -> Vec<Problem> {
+    let mut all = Vec::new();
+    for (file, said) in own {
+        let lists = policy::Rules {
+            allow: said.allow.clone(),
+            deny: said.deny.clone(),
+            approve: said.approve.clone(),
+            ..policy::Rules::default()
+        };
+        all.extend(policy::problems_of_lists(&lists, file, registries, elsewhere));
+    }
+    let is_placed = |one: &Problem| all.iter().any(|own| own.message == one.message);
+    let rest: Vec<_> = found.into_iter().filter(|one| !is_placed(one)).collect();
+    all.extend(rest);
+    all
 }
 
 /// The rules of a tenant: those that are declared, and its own.

@@ -21,7 +21,7 @@ pub use tools::ToolState;
 
 use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::{
-    ChangeError, Changed, Configured, Declared, Merged, Workshop, merge, source_of,
+    ChangeError, Changed, Configured, Declared, Merged, Workshop, merge, placed, source_of,
 };
 use crate::policy::{ByTenant, Grant, Policy, Problem};
 use crate::toolbox::{Directory, Records};
@@ -292,6 +292,8 @@ impl Runtime {
         let Some(common) = &office.declared.source else { return deny("there is no policy") };
         let elsewhere = shelves.elsewhere();
         let Desk { made, drafts } = desk;
+        let rules = &merged.rules;
+        let of = |tenant: &str| rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
         let mut compile = |name: &str, source: &crate::policy::Source, problems: &mut Vec<_>| {
             let registries = registries(shelves, name);
             // For whoever brings nothing along, what others bring is a name at most.
@@ -306,7 +308,7 @@ impl Runtime {
                 Ok(policy) => policy,
                 Err(found) => {
                     let why = format!("the policy of `{name}` is broken");
-                    problems.extend(found);
+                    problems.extend(placed(found, of(name), &registries, &others));
                     deny(&why)
                 }
             };
@@ -321,15 +323,19 @@ impl Runtime {
                 own.insert(tenant.clone(), deny(why));
                 continue;
             }
-            let rules = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
-            let source = source_of(common, &merged.records, tenant, rules);
+            let source = source_of(common, &merged.records, tenant, of(tenant));
             let plain = source_of(common, is_declared, tenant, &[]);
             if source != plain || shelves.brought(tenant).is_some() {
                 own.insert(tenant.clone(), compile(tenant, &source, &mut problems));
             }
         }
         let common = compile("", common, &mut problems);
-        merged.problems.extend(problems);
+        // What is wrong with the common rules is wrong with those of every tenant that has its own.
+        for problem in problems {
+            if !merged.problems.contains(&problem) {
+                merged.problems.push(problem);
+            }
+        }
         Arc::new(ByTenant::new(common, own))
     }
 }

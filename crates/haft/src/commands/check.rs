@@ -25,7 +25,7 @@ use crate::output::{Exit, Output, in_words, misuse};
 use crate::source::Place;
 
 /// One thing that somebody should look at.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 struct Finding {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,13 +121,20 @@ struct Inspection<'a> {
 impl Inspection<'_> {
     fn say(&mut self, severity: &'static str, message: &str) {
         let place = self.place(message);
-        self.found.push(Finding {
+        self.add(Finding {
             file: self.file.to_owned(),
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
             severity,
             message: message.to_owned(),
         });
+    }
+
+    /// What is wrong for several is said once.
+    fn add(&mut self, finding: Finding) {
+        if !self.found.contains(&finding) {
+            self.found.push(finding);
+        }
     }
 
     /// Where what a message names stands.

@@ -571,9 +571,41 @@ fn names_keys_and_rules_that_do_not_hold_are_said_with_their_lines() {
             (1, "error", "`tenants`, `a b`: an id has 1 to 64"),
             (7, "error", "`agents`, `..`: an id has 1 to 64"),
             (11, "error", "`none.cedar` cannot be read"),
-            (0, "error", "there is no tool `shop__nowhere`"),
+            (11, "error", "`policies`, `house`: allow: there is no tool `shop__nowhere`"),
         ],
     );
+}
+
+/// Whatever else names a tool that is not there: each is said once, where it stands.
+#[test]
+fn tools_that_are_not_there_are_said_in_each_place_and_once() {
+    let tenant = |id: &str, deny: &str| {
+        format!(
+            "[[tenants]]\nid = \"{id}\"\n\n[[policies]]\nid = \"of-{id}\"\ntenant = \"{id}\"\n\
+             deny = [\"{deny}\"]\n\n"
+        )
+    };
+    let agent = |id: &str, tool: &str| {
+        format!("[[agents]]\nid = \"{id}\"\ntenant = \"t\"\ntools = [\"{tool}\"]\n\n")
+    };
+    let tenants = tenant("t", "shop__one") + &tenant("u", "shop__two");
+    finds(
+        &(tenants.clone() + &agent("a1", "shop__three") + &agent("a2", "shop__four")),
+        &[
+            (4, "error", "`policies`, `of-t`: deny: there is no tool `shop__one`"),
+            (12, "error", "`policies`, `of-u`: deny: there is no tool `shop__two`"),
+            (17, "error", "agent `a1`: there is no tool `shop__three`"),
+            (22, "error", "agent `a2`: there is no tool `shop__four`"),
+        ],
+    );
+    // A mistake in the common rules is one, however many read theirs together with them.
+    let project = Project::new();
+    let common = "toolset = \".\"\n[policy]\nallow = [\"shop__*\"]\ndeny = [\"shop__none\"]\n";
+    let fine = tenants.replace("shop__one", "shop__greet").replace("shop__two", "shop__greet");
+    project.write("haft.toml", &format!("{common}{fine}"));
+    let said = project.run(&["check"]);
+    assert!(said.code == 2 && said.out.lines().count() == 1, "{said:?}");
+    assert!(said.out.contains("haft.toml:4:") && said.out.contains("`shop__none`"), "{said:?}");
 }
 
 #[cfg(unix)]

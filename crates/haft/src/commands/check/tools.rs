@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Problem};
+use haft_runtime::toolbox::Records;
+use haft_runtime::{BuildError, Runtime};
 use haft_store::Memory;
 
 use super::{Finding, Inspection};
 use crate::assembly::block_on;
-use crate::config::{Config, LeftOut, sections};
+use crate::config::{Config, FILE, LeftOut, sections};
 use crate::output::Output;
 use crate::source::{Place, compiled};
 
@@ -51,23 +52,39 @@ impl Inspection<'_> {
         if !are_known {
             return;
         }
-        let made = block_on(async {
+        let policy = Arc::new(policy);
+        let build = |records: Records| {
             let store = Arc::new(Memory::new());
             let executors = Arc::new(haft_exec::Executors::new());
-            let builder = Runtime::builder(registry, store, executors)
-                .policy(Arc::new(policy))
+            Runtime::builder(registry.clone(), store, executors)
+                .policy(policy.clone())
                 .rules(config.rules.clone())
-                .records(config.records())
+                .records(records)
                 .settings(config.settings.clone())
                 .define(Arc::new(haft_build::Drafts))
-                .source(source)
-                .guide();
-            let runtime = builder.build()?;
-            runtime.refresh().await?;
-            Ok(runtime.configured().problems.clone())
-        });
-        match made {
-            Ok(problems) => problems.iter().for_each(|one| self.problem(one)),
+                .source(source.clone())
+                .guide()
+                .build()
+        };
+        let records = config.records();
+        let made = match build(records.clone()) {
+            Err(BuildError::Problems(problems)) => {
+                problems.iter().for_each(|one| self.problem(one));
+                // What is wrong with agents hides nothing that is wrong with a tenant's rules.
+                build(Records { agents: Vec::new(), ..records })
+            }
+            made => made,
+        };
+        let runtime = match made {
+            Ok(runtime) => runtime,
+            Err(BuildError::Problems(problems)) => {
+                return problems.iter().for_each(|one| self.problem(one));
+            }
+            Err(why) => return self.say("error", &why.to_string()),
+        };
+        let refreshed = block_on(async { Ok(runtime.refresh().await?) });
+        match refreshed {
+            Ok(_) => runtime.configured().problems.iter().for_each(|one| self.problem(one)),
             Err(why) => self.say("error", &format!("{why:#}")),
         }
     }
@@ -77,23 +94,29 @@ impl Inspection<'_> {
     pub(super) fn problem(&mut self, one: &Problem) {
         let help = one.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         let mut message = format!("{}{help}", one.message);
+        let severity = if one.is_error() { "error" } else { "warning" };
+        // A tool of a tenant's own.
+        if let Some(what) = one.file.strip_prefix("haft.toml: ") {
+            return self.say(severity, &format!("{what}: {message}"));
+        }
         // Rules of a tenant: their Cedar texts count their own lines.
-        if let Some(id) = one.file.strip_prefix("haft.toml:").filter(|id| !id.starts_with(' ')) {
+        if let Some(id) = one.file.strip_prefix("haft.toml:") {
             message = match one.line {
                 Some(line) => {
                     format!("`policies`, `{id}`: line {line} of its Cedar rules: {message}")
                 }
                 None => format!("`policies`, `{id}`: {message}"),
             };
-            return self.say(if one.is_error() { "error" } else { "warning" }, &message);
+            return self.say(severity, &message);
         }
-        let own = one.file == self.file || one.file.is_empty() || one.file == "store";
+        let ours = ["", "store", FILE];
+        let own = one.file == self.file || ours.contains(&one.file.as_str());
         let place = self.place(&message).filter(|_| own && one.line.is_none());
-        self.found.push(Finding {
+        self.add(Finding {
             file: if own { self.file.to_owned() } else { one.file.clone() },
             line: one.line.or(place.map(|(line, _)| line)),
             column: place.map(|(_, column)| column),
-            severity: if one.is_error() { "error" } else { "warning" },
+            severity,
             message,
         });
     }
