@@ -49,18 +49,19 @@ async fn unwritable(
     earlier: Option<&EffectRecord>,
 ) -> Option<Refusal> {
     let why = StoreError::Unavailable("it cannot be written to now".to_owned());
+    let asks = call.call().confirmation.is_none() && confirm::is_needed(inner, call);
+    let unasked = || Refusal::at(Stage::Confirm, confirm::unwritable(&why));
     let Some(key) = &call.key else {
-        let asks = confirm::is_needed(inner, call) && !join::is_answered(inner, call).await;
-        return asks.then(|| Refusal::at(Stage::Confirm, confirm::unwritable(&why)));
+        return (asks && !join::is_answered(inner, call).await).then(unasked);
     };
-    let error = match earlier.filter(|record| key.fits(record)) {
+    match earlier.filter(|record| key.fits(record)) {
         Some(record) if matches!(record.state, State::Started | State::Unknown) => {
-            replay::earlier(record)
+            Some(Refusal::at(Stage::Claim, replay::earlier(record)))
         }
-        Some(record) if !record.state.frees_its_key() => return None,
-        Some(_) | None => claim::unrecorded(&why),
-    };
-    Some(Refusal::at(Stage::Claim, error))
+        Some(record) if !record.state.frees_its_key() => None,
+        Some(_) | None if asks => Some(unasked()),
+        Some(_) | None => Some(Refusal::at(Stage::Claim, claim::unrecorded(&why))),
+    }
 }
 
 /// What the ledger would say.

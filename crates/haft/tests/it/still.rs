@@ -40,15 +40,26 @@ fn are_read(project: &Project) {
     }
     let (code, calls) = project.json(&["calls", "--json"]);
     assert_eq!((code, calls.as_array().map(Vec::len)), (0, Some(1)), "{calls}");
-    for (call, kind, would_run) in [
-        (["call", "greet", "--args", r#"{"text": "a"}"#], json!(null), true),
-        (["call", "order", "--args", r#"{"message": "a"}"#], json!("store_unavailable"), false),
+    let order = ["call", "order", "--args", r#"{"message": "a"}"#];
+    let greet = ["call", "greet", "--args", r#"{"text": "a"}"#];
+    let before = project.read("tools/order/schema.json");
+    let unasked =
+        before.replace("\"requiresConfirmation\": true", "\"requiresConfirmation\": false");
+    assert_ne!(before, unasked);
+    for (contract, call, stage) in [
+        (&before, greet, None),
+        (&before, order, Some("confirm")),
+        (&unasked, order, Some("claim")),
     ] {
-        let dry = [&call[..], &["--dry-run", "--json"]].concat();
-        let (code, told) = project.json(&dry);
-        let plan = (&told["data"]["refusal"]["kind"], &told["data"]["wouldRun"]);
-        assert_eq!((code, plan), (i32::from(!would_run), (&kind, &json!(would_run))), "{told}");
+        project.write("tools/order/schema.json", contract);
+        let (code, told) = project.json(&[&call[..], &["--dry-run", "--json"]].concat());
+        let refusal = &told["data"]["refusal"];
+        let kind = stage.map(|_| "store_unavailable");
+        let said = (&told["data"]["wouldRun"], &refusal["kind"], &refusal["stage"]);
+        let expected = (&json!(stage.is_none()), &json!(kind), &json!(stage));
+        assert_eq!((code, said), (i32::from(stage.is_some()), expected), "{told}");
     }
+    project.write("tools/order/schema.json", &before);
     let said = project.run(&["audit", "checkpoint"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("make it and its folder writable, then restart"), "{said:?}");
