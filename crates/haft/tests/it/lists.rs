@@ -145,6 +145,16 @@ fn no_service_answers_a_question() {
     }
 }
 
+/// As keys and tokens demand.
+#[test]
+fn nobody_answers_under_a_name_that_only_looks_like_anothers() {
+    let project = Project::new();
+    for who in ["user:mara ", "user:ma\u{200b}ra", "user:mara  lee", "user:user:mara"] {
+        let said = project.run(&["confirmations", "approve", "cnf_1", "--as", who]);
+        assert!(said.code == 2 && said.err.contains("names somebody "), "{said:?}");
+    }
+}
+
 #[test]
 fn effects_are_listed_without_what_redaction_strips() {
     let (project, session) = asking();
