@@ -2,8 +2,9 @@
 
 use haft_core::error::{ErrorKind, ToolError};
 
-/// The longest message and suggestion that are passed on, in bytes.
-pub(crate) const MAX_TEXT: usize = 4096;
+/// The longest texts of others that are passed on, in bytes. The path cuts them to what anybody reads, once it has
+/// looked for secrets in them: of one that was cut here, nobody would know the beginning.
+pub(crate) const MAX_TEXT: usize = 64 << 10;
 
 /// The kind that a handler's word stands for: one of ours that handlers may say, or one of the tool
 /// registry architecture's. Anything else is a fault of the handler.

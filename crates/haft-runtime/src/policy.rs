@@ -329,7 +329,6 @@ fn check_files(source: &Source, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Effects and tools that need approval stand in one list.
 /// The names that rules may use. A deny list may name the tools that tell about tools, whether they are there
 /// or not.
 fn known<'a>(registries: &[&'a Registry], elsewhere: &'a [String]) -> Known<'a> {
@@ -370,6 +369,7 @@ pub(crate) fn problems_of_lists(
     problems
 }
 
+/// Effects and tools that need approval stand in one list.
 fn divide_approvals(written: &[String]) -> (BTreeSet<Effect>, Vec<String>) {
     let effect = |word: &str| Effect::ALL.into_iter().find(|effect| effect.as_str() == word);
     let effects = written.iter().filter_map(|word| effect(word)).collect();

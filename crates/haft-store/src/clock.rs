@@ -67,8 +67,11 @@ mod boot {
     /// A name that no other start has. A container may count from a moment of its own.
     pub(super) fn named() -> Option<String> {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        // Numbers of such containers are used again; what they count from is not.
         let counted = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
-        Some(format!("{} {}", boot.trim(), counted.display()))
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let offsets: Vec<&str> = offsets.split_whitespace().collect();
+        Some(format!("{} {} {}", boot.trim(), counted.display(), offsets.join(" ")))
     }
 
     pub(super) fn elapsed() -> Option<Duration> {

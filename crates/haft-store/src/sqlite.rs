@@ -163,11 +163,11 @@ impl Sqlite {
     /// not writable.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = place::alone(path.as_ref())?;
-        place::named_once(&path)?;
         if let Some(why) = still::barred(&path) {
             let why = still::in_words(&path, &why);
             return Self::open_to_read(path, &options, &why);
         }
+        place::named_once(&path)?;
         let mut conn = connect(&path, &options)?;
         let log = log::Log::of(&mut conn).map_err(|error| fault::of_read(&error))?;
         let owners = Owners::new(beside(&path, "owners")).map_err(|error| no_owner(&error))?;

@@ -16,8 +16,9 @@ type Stamp = (Option<SystemTime>, u64, Identity);
 impl Seen {
     pub(crate) fn of(places: &[impl AsRef<Path>]) -> Self {
         let mut seen = BTreeMap::new();
-        let mut left: Vec<PathBuf> =
-            places.iter().map(|place| place.as_ref().to_path_buf()).collect();
+        // The places themselves may be links; what they lead to is meant.
+        let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
+        let mut left: Vec<PathBuf> = places.iter().map(|place| real(place.as_ref())).collect();
         while let Some(path) = left.pop() {
             let Ok(here) = fs::symlink_metadata(&path) else { continue };
             if here.is_dir() {
@@ -93,6 +94,13 @@ mod tests {
             before = now;
         }
         fs::create_dir(at("tools")).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("tools", at("link")).unwrap();
+            let linked = Seen::of(&[at("link")]);
+            fs::write(at("tools/one"), "x").unwrap();
+            assert_ne!(Seen::of(&[at("link")]), linked, "behind a link");
+        }
         before = look();
         fs::write(at("tools/.swp"), "an editor's").unwrap();
         assert_eq!(look(), before);

@@ -18,7 +18,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use crate::http::{Client, Fault, Request, Response, encoded, present};
-use crate::said::shortened;
+use crate::said::{MAX_TEXT, shortened};
 
 /// What an address for consent is given; what else it has is the provider's affair.
 const OURS: [&str; 6] = [
@@ -248,7 +248,7 @@ fn read(response: &Response, what: &str) -> Result<Told, ToolError> {
 /// Which of the words that there are it was, and what to do about it. Another word is in the log alone.
 fn refused(status: u16, said: &Refused, what: &str) -> ToolError {
     let word: String = said.error.chars().filter(|c| !c.is_control()).collect();
-    let why = format!("status {status}: {}", shortened(&word, 100));
+    let why = format!("status {status}: {}", shortened(&word, MAX_TEXT));
     let error = match Refusal::parse(&said.error) {
         Some(refusal) => {
             let kind = if refusal.passes() { ErrorKind::Transient } else { ErrorKind::Auth };

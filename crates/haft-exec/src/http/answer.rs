@@ -7,10 +7,7 @@ use hyper::header::{HeaderMap, RETRY_AFTER};
 use serde_json::{Value, json};
 
 use super::client::{Fault, Response};
-use crate::said::shortened;
-
-/// The most of a service's own words that is passed on.
-const MOST_WORDS: usize = 400;
+use crate::said::{MAX_TEXT, shortened};
 
 /// What the response says, or how the call ended without.
 pub(super) fn read(gateway: &HttpGateway, response: &Response) -> Result<Value, Ended> {
@@ -97,7 +94,7 @@ pub(crate) fn own_words(body: &[u8]) -> Option<String> {
         ["/error/message", "/message", "/detail", "/error_description", "/title", "/error"];
     let text = places.iter().find_map(|at| value.pointer(at)?.as_str())?;
     let clean: String = text.chars().filter(|c| !c.is_control()).collect();
-    Some(shortened(clean.trim(), MOST_WORDS)).filter(|text| !text.is_empty())
+    Some(shortened(clean.trim(), MAX_TEXT)).filter(|text| !text.is_empty())
 }
 
 /// How a call ended that has no response.

@@ -181,7 +181,7 @@ fn failure(failure: Failure, speaker: Speaker) -> ToolError {
     let mut error = ToolError::new(kind, shortened(message, MAX_TEXT));
     let known = kind != ErrorKind::Internal || word == "internal" || word == "INTERNAL";
     if !known {
-        error.source = Some(format!("the handler said `{}`", visible(&shortened(word, 64))));
+        error.source = Some(format!("the handler said `{}`", visible(&shortened(word, MAX_TEXT))));
     }
     if let Some(retryable) = failure.retryable.filter(|_| known) {
         error.retryable = retryable;

@@ -17,7 +17,7 @@ use super::home::Home;
 use super::keep::{MOST, TOO_MANY};
 #[cfg(target_os = "linux")]
 use super::relay::{REST, until};
-use crate::said::{shortened, visible};
+use crate::said::visible;
 
 /// Elsewhere nobody stands between, and haft alone ends a program.
 #[cfg(not(target_os = "linux"))]
@@ -33,6 +33,13 @@ const SLOWEST: Duration = Duration::from_secs(10);
 /// How long its keeper may take to read a line.
 const PROMPT: Duration = Duration::from_millis(100);
 
+/// What was written to standard error last, and whether more came before.
+#[derive(Default)]
+struct Words {
+    last: Vec<u8>,
+    cut: bool,
+}
+
 /// The most of standard error that is kept.
 const WORDS: usize = 4 << 10;
 
@@ -45,7 +52,7 @@ pub(super) struct Worker {
     /// What was read and not yet taken.
     inbox: Vec<u8>,
     most: usize,
-    words: Arc<Mutex<Vec<u8>>>,
+    words: Arc<Mutex<Words>>,
     /// What its starter says first where it could not be started.
     sign: String,
     /// How many calls it has served.
@@ -64,7 +71,7 @@ impl Worker {
             return Err("the program has no pipes".to_owned());
         };
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        let words = Arc::new(Mutex::new(Vec::new()));
+        let words = Arc::new(Mutex::new(Words::default()));
         tokio::spawn(listen(errors, words.clone()));
         let (child, home) = (Some(child), Some(home));
         let inbox = Vec::new();
@@ -155,14 +162,19 @@ impl Worker {
 
     /// Whether the program was never begun, as only its starter can say.
     pub(super) fn is_unstarted(&self) -> bool {
-        self.words.lock().starts_with(self.sign.as_bytes())
+        self.words.lock().last.starts_with(self.sign.as_bytes())
     }
 
     /// The end of what it wrote to standard error.
     pub(super) fn last_words(&self) -> String {
         let words = self.words.lock();
-        let words = words.strip_prefix(self.sign.as_bytes()).unwrap_or(&words);
-        visible(&shortened(String::from_utf8_lossy(words).trim(), WORDS))
+        let all = &*words.last;
+        let whole = match words.cut {
+            // A line that was cut may hold the rest of a secret, by which nobody would know it.
+            true => all.iter().position(|byte| *byte == b'\n').and_then(|end| all.get(end..)),
+            false => Some(all.strip_prefix(self.sign.as_bytes()).unwrap_or(all)),
+        };
+        visible(String::from_utf8_lossy(whole.unwrap_or_default()).trim())
     }
 }
 
@@ -199,17 +211,13 @@ impl Drop for Worker {
 }
 
 /// Reads standard error to its end, so that nobody waits for it, and keeps the last of it.
-async fn listen(mut errors: ChildStderr, words: Arc<Mutex<Vec<u8>>>) {
+async fn listen(mut errors: ChildStderr, words: Arc<Mutex<Words>>) {
     let mut buffer = [0; 4 << 10];
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
         let mut words = words.lock();
-        words.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        let spare = words.len().saturating_sub(WORDS);
-        if spare > 0 {
-            // A word that was cut may be a part of a secret, by which nobody would know it.
-            let rest = words.get(spare..).unwrap_or_default();
-            let word = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-            words.drain(..spare + word);
-        }
+        words.last.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        let spare = words.last.len().saturating_sub(WORDS);
+        words.last.drain(..spare);
+        words.cut |= spare > 0;
     }
 }

@@ -107,15 +107,16 @@ pub(super) fn withhold_kept(call: &Approved, error: &mut ToolError) {
 pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
     let cleaned = secrets.error(&mut error).ok().and_then(|_| {
         let message = tidy(secrets, &error.message, MAX_MESSAGE)?;
+        let suggestion = tidy(secrets, &error.suggestion, MAX_MESSAGE)?;
         let shown = match &error.shown {
             Some(shown) => Some(tidy(secrets, shown, MAX_MESSAGE)?),
             None => None,
         };
-        Some((message, shown))
+        Some((message, suggestion, shown))
     });
     match cleaned {
-        Some((message, shown)) => {
-            (error.message, error.shown) = (message, shown);
+        Some((message, suggestion, shown)) => {
+            (error.message, error.suggestion, error.shown) = (message, suggestion, shown);
             error
         }
         // What cannot be made safe is not shown; what went wrong still has a name.

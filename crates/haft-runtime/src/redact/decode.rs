@@ -84,19 +84,27 @@ impl<'t> Layer<'t> {
         }
     }
 
-    /// Where what ends an escape begins something that is looked for.
-    pub(super) fn inside(&self, escape: Escape, begins: impl Fn(&[u8]) -> bool) -> Vec<usize> {
-        let mut found = Vec::new();
-        for at in 0..self.bytes.len() {
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            if !rest.first().is_some_and(|byte| escape.begins(*byte)) {
-                continue;
-            }
-            let Some((length, _)) = escape.read(rest) else { continue };
-            let ends = |from: &usize| rest.get(*from..length).is_some_and(&begins);
-            found.extend((2..length).filter(ends).map(|from| at + from));
-        }
-        found
+    /// Where what ends an escape begins something that is looked for, with what comes next. (Of escapes that end in
+    /// letters or digits: no secret begins with the `;` of another.)
+    pub(super) fn inside(
+        &self,
+        escape: Escape,
+        begins: impl Fn(&[u8]) -> bool,
+    ) -> impl Iterator<Item = usize> {
+        let coded = matches!(escape, Escape::Percent | Escape::Backslash | Escape::Quoted);
+        let starts = if coded { self.bytes.len() } else { 0 };
+        (0..starts)
+            .filter(move |at| self.bytes.get(*at).is_some_and(|byte| escape.begins(*byte)))
+            .flat_map(move |at| {
+                let rest = self.bytes.get(at..).unwrap_or_default();
+                let length = escape.read(rest).map_or(0, |(length, _)| length);
+                let begun = |from: &usize| {
+                    let next = rest.get(length..).unwrap_or_default().iter().take(2);
+                    let plain = next.take_while(|byte| !escape.begins(**byte)).count();
+                    rest.get(*from..length + plain).is_some_and(&begins)
+                };
+                (2..length).filter(begun).map(|from| at + from).collect::<Vec<_>>()
+            })
     }
 
     /// So many bytes of it, from there on.
@@ -168,14 +176,23 @@ fn unseen(bytes: &[u8]) -> Option<usize> {
     is_hidden(letter).then_some(length)
 }
 
-/// `ESC [ … letter`; of others the sign alone.
+/// `ESC [ … letter`, `ESC ] … BEL`, `ESC ( B`, `ESC x`: what a terminal obeys. Of one without an end the sign alone, and
+/// another sign begins another.
 fn sequence(bytes: &[u8]) -> usize {
-    const MOST: usize = 32;
-    let parameters = bytes.iter().skip(2).take(MOST);
-    let end = parameters.clone().position(|byte| !matches!(byte, b'0'..=b'?' | b' '..=b'/'));
-    match (bytes.get(1), end) {
-        (Some(b'['), Some(end)) => end + 3,
-        (Some(_) | None, _) => 1,
+    const MOST: usize = 256;
+    let rest = bytes.get(2..).unwrap_or_default();
+    let until = |ends: fn(u8) -> bool| rest.iter().take(MOST).position(|byte| ends(*byte));
+    let end = match bytes.get(1) {
+        Some(b'[') => until(|byte| !matches!(byte, b'0'..=b'?' | b' '..=b'/')),
+        Some(b']' | b'P' | b'^' | b'_' | b'X') => until(|byte| matches!(byte, 7 | 0x1b | b'\\')),
+        Some(b' '..=b'/') => Some(0),
+        Some(0x1b) | None => None,
+        Some(_) => return 2,
+    };
+    match end.map(|end| (end, rest.get(end))) {
+        Some((end, Some(0x1b))) => end + 2,
+        Some((end, Some(_))) => end + 3,
+        Some((_, None)) | None => 1,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,19 +21,13 @@ const MAX_DEPTH: usize = 128;
 const REST: usize = 2;
 /// Escapes inside escapes are undone this often.
 const MAX_LAYERS: usize = 3;
-/// Where a text was cut, which may have been in the middle of a secret.
-const CUT: &[u8] = "…".as_bytes();
-/// Of a secret that was cut off, so many bytes are one.
-const LEAST_CUT: usize = 4;
-/// A text is looked at where it was cut last, so many times.
-const MAX_CUTS: usize = 4;
 /// So many escapes of a text are looked into for a secret that begins in the middle of one.
 const MAX_INSIDE: usize = 64;
 
 /// Replaces secrets by `[secret:<label>]`, in the spellings that echo servers and error messages
 /// give back: as they are and in any letter case, in base64 at any alignment and twice, in hexadecimal and
 /// base32, as a list of bytes, in UTF-16, and behind percent, JSON, HTML, form or mail escapes, whole or in
-/// part, up to three deep; with anything between that cannot be seen; and what is left of one at a `…`.
+/// part, up to three deep; with anything between that cannot be seen.
 ///
 /// Not covered: a secret split over several strings of a value, compressed, encrypted, reversed or
 /// otherwise computed on.
@@ -59,6 +53,8 @@ pub struct Scrubber {
     numeric: bool,
     /// Whether a form's `+` could stand for a part of a secret.
     spaced: bool,
+    /// No spelling of a secret is longer, however it is escaped.
+    window: usize,
 }
 
 /// The value cannot be looked through; it must be withheld.
@@ -88,9 +84,8 @@ struct Finder {
     automaton: AhoCorasick,
     /// For each pattern: the secret, and what to take away before and after a match.
     about: Vec<(usize, usize, usize)>,
-    /// How patterns begin, in small letters, and one that does. (No more than that: it would be a secret that
-    /// stays in memory.)
-    starts: BTreeMap<Vec<u8>, usize>,
+    /// How patterns begin, in small letters.
+    starts: BTreeSet<Vec<u8>>,
     /// The length of the longest.
     longest: usize,
 }
@@ -106,52 +101,10 @@ impl Finder {
             .build(patterns.iter().map(|(_, pattern)| pattern.bytes.as_slice()))
             .map_err(|_| Unscrubbed::TooManySecrets)?;
         let about = patterns.iter().map(|(at, p)| (*at, p.before, p.after)).collect();
-        let start = |(at, (_, p)): (usize, &(usize, Pattern))| {
-            (p.bytes.get(..LONGEST).unwrap_or(&p.bytes).to_ascii_lowercase(), at)
-        };
-        let starts = patterns.iter().enumerate().map(start).collect();
+        let starts = patterns.iter().map(|(_, p)| p.bytes.get(..LONGEST).unwrap_or(&p.bytes));
+        let starts = starts.map(<[u8]>::to_ascii_lowercase).collect();
         let longest = patterns.iter().map(|(_, p)| p.bytes.len()).max().unwrap_or_default();
         Ok(Some(Self { automaton, about, starts, longest }))
-    }
-
-    /// What is left of a secret where a text was cut: its beginning.
-    fn find_cut(&self, layer: &Layer<'_>, found: &mut Vec<Span>) {
-        let bytes = &*layer.bytes;
-        for cut in memchr::memmem::rfind_iter(bytes, CUT).take(MAX_CUTS) {
-            // An escape may have been cut as well.
-            let last = bytes.get(cut.saturating_sub(LONGEST)..cut).unwrap_or_default();
-            let escape = last.iter().rposition(|byte| b"%\\&=".contains(byte));
-            let escape = escape.map(|at| cut - last.len() + at);
-            for end in [cut].into_iter().chain(escape) {
-                let starts = end.saturating_sub(self.longest)..=end.saturating_sub(LEAST_CUT);
-                // One that is there as a whole was found before.
-                let is_whole = |start| {
-                    let (at, _) = layer.origin(start, end);
-                    found.iter().any(|span| (span.start..span.end).contains(&at))
-                };
-                let begun = |start| {
-                    let begun = self.begun(bytes.get(start..end)?)?;
-                    (!is_whole(start)).then_some((start, begun))
-                };
-                let Some((start, (secret, before))) = starts.into_iter().find_map(begun) else {
-                    continue;
-                };
-                let start = extend(bytes, start, before, Direction::Back);
-                let (start, end) = layer.origin(start, cut);
-                found.push(Span { start, end, secret });
-            }
-        }
-    }
-
-    /// The secret that begins like this, and what to take away before it.
-    fn begun(&self, text: &[u8]) -> Option<(usize, usize)> {
-        if text.len() < LEAST_CUT {
-            return None;
-        }
-        let head = text.get(..LONGEST).unwrap_or(text).to_ascii_lowercase();
-        let (start, at) = self.starts.range(head.clone()..).next()?;
-        let (secret, before, _) = self.about.get(*at).copied().unwrap_or_default();
-        start.starts_with(&head).then_some((secret, before))
     }
 
     fn find(&self, layer: &Layer<'_>, found: &mut Vec<Span>) {
@@ -268,9 +221,13 @@ impl Scrubber {
             numbered.flat_map(|(at, s)| spell(&s.value).into_iter().map(move |p| (at, p))).collect()
         };
         let numeric = |byte: u8| byte.is_ascii_digit() || b".-+eE".contains(&byte);
+        let exact = Finder::new(all(pattern::exact), false)?;
+        let folded = Finder::new(all(pattern::folded), true)?;
+        let longest = exact.iter().chain(&folded).map(|finder| finder.longest).max();
         Ok(Self {
-            exact: Finder::new(all(pattern::exact), false)?,
-            folded: Finder::new(all(pattern::folded), true)?,
+            window: longest.unwrap_or_default().saturating_mul(LONGEST),
+            exact,
+            folded,
             marks: secrets.iter().map(|secret| mark(secret)).collect(),
             numeric: secrets.iter().any(|secret| secret.value.bytes().all(numeric)),
             spaced: secrets.iter().any(|secret| secret.value.contains(' ')),
@@ -414,7 +371,6 @@ impl Scrubber {
     fn search(&self, layer: &Layer<'_>, left: usize, found: &mut Vec<Span>) {
         for finder in self.exact.iter().chain(&self.folded) {
             finder.find(layer, found);
-            finder.find_cut(layer, found);
         }
         let Some(left) = left.checked_sub(1) else { return };
         for escape in Escape::ALL {
@@ -439,11 +395,8 @@ impl Scrubber {
                 self.search(&plain, left, found);
             }
             // With the last of an escape alone: what comes next is looked at from there.
-            let longest = self.exact.iter().chain(&self.folded).map(|finder| finder.longest).max();
-            let window = longest.unwrap_or_default().saturating_mul(LONGEST);
-            let inside = layer.inside(escape, |end| self.begins(end));
-            for at in inside.into_iter().take(MAX_INSIDE) {
-                if let Some(plain) = layer.from(at, window).undo(escape, |_| false) {
+            for at in layer.inside(escape, |end| self.begins(end)).take(MAX_INSIDE) {
+                if let Some(plain) = layer.from(at, self.window).undo(escape, |_| false) {
                     self.search(&plain, 0, found);
                 }
             }
@@ -456,7 +409,7 @@ impl Scrubber {
         let mut finders = self.exact.iter().chain(&self.folded);
         finders.any(|finder| {
             let next = finder.starts.range(with.clone()..).next();
-            next.is_some_and(|(start, _)| start.starts_with(&with))
+            next.is_some_and(|start| start.starts_with(&with))
         })
     }
 

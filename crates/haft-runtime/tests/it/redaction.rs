@@ -339,28 +339,6 @@ fn what_cannot_be_seen_hides_no_secret() {
 }
 
 #[test]
-fn what_is_left_of_a_secret_at_a_cut_is_found() {
-    let base64 = STANDARD.encode(format!("joe:{TOKEN}"));
-    let spellings = [TOKEN.to_owned(), hexed(TOKEN.as_bytes()), percent(TOKEN, true)];
-    for spelling in &spellings {
-        for (cut, _) in spelling.char_indices().filter(|(at, _)| (12..spelling.len()).contains(at))
-        {
-            let text = format!("refused: {}… (422)", &spelling[..cut]);
-            let safe = scrubber().text(&text).unwrap().into_owned();
-            assert!(safe.starts_with("refused: [secret:conn_x]"), "{text}: {safe}");
-        }
-    }
-    for cut in 16..base64.len() {
-        let safe = scrubber().text(&format!("{}…", &base64[..cut])).unwrap().into_owned();
-        assert!(safe.contains("[secret:conn_x]"), "{safe}");
-    }
-    scrubbed(&format!("a {TOKEN} b…"), "a [secret:conn_x] b…");
-    for text in ["nothing of it…", "sk-…", "a… b… c…"] {
-        scrubbed(text, text);
-    }
-}
-
-#[test]
 fn foreign_texts_are_cleaned() {
     for (text, expected) in [
         ("plain", "plain"),

@@ -1,6 +1,7 @@
 //! Which file a path stands for: what is beside it is there once, however it is named.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use haft_core::port::StoreError;
@@ -109,19 +110,29 @@ fn is_mount(mounts: &str, path: &str) -> bool {
 pub(super) struct Held(Vec<(PathBuf, Identity)>);
 
 impl Held {
-    /// The database and its log, as they are now.
+    /// The database, its log and the index of that, as they are now.
     pub(super) fn of(path: &Path) -> Self {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        let files = [path.to_owned(), PathBuf::from(log)];
-        let held = |path: PathBuf| identity(&path).map(|id| (path, id));
+        let with = |end| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let files = [path.to_owned(), with("-wal"), with("-shm")];
+        let held = |path: PathBuf| identity(&path).ok().map(|id| (path, id));
         Self(files.into_iter().filter_map(held).collect())
     }
 
     /// The first of them that is not there any more.
-    pub(super) fn lost(&self) -> Option<&Path> {
-        let is_lost = |(path, id): &&(PathBuf, Identity)| identity(path).as_ref() != Some(id);
-        self.0.iter().find(is_lost).map(|(path, _)| path.as_path())
+    pub(super) fn lost(&self) -> io::Result<Option<&Path>> {
+        for (path, id) in &self.0 {
+            match identity(path) {
+                Ok(now) if now == *id => {}
+                Ok(_) => return Ok(Some(path)),
+                Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Some(path)),
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -129,18 +140,18 @@ impl Held {
 type Identity = (u64, u64);
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> io::Result<Identity> {
     use std::os::unix::fs::MetadataExt as _;
 
-    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+    fs::metadata(path).map(|meta| (meta.dev(), meta.ino()))
 }
 
 #[cfg(not(unix))]
 type Identity = ();
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
-    path.exists().then_some(())
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(drop)
 }
 
 #[cfg(all(test, unix))]

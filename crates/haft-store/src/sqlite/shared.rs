@@ -102,10 +102,18 @@ impl Shared {
         self.is_poisoned.store(true, Ordering::Release);
     }
 
+    /// The same while it was in use. Whoever runs it has to know: callers are told that the ledger cannot be written.
+    pub(super) fn end_writing(&self, why: &str) {
+        if !self.is_poisoned.load(Ordering::Acquire) {
+            tracing::error!(event = "store_ends_writing", why);
+        }
+        self.poison(why);
+    }
+
     /// Draws the consequences of an error, and returns what callers are told.
     pub(super) fn blame(&self, judgement: &Judgement, error: &rusqlite::Error) -> StoreError {
         if judgement.poisons {
-            self.poison(&format!(
+            self.end_writing(&format!(
                 "the disk failed earlier ({error}) and nothing is written any more; check the \
                  disk, then restart"
             ));

@@ -223,8 +223,11 @@ impl Writer {
     /// Everything in one transaction. An error is everybody's. Nothing comes of it, and nothing is
     /// written, when one task spoilt it for the others.
     fn attempt(&self, group: &mut [Box<dyn Task>]) -> Res<Option<(Link, i64)>> {
-        if let Some(lost) = self.held.lost() {
-            self.shared.poison(&format!(
+        let lost = self.held.lost().map_err(|error| {
+            StoreError::Unavailable(format!("the store's files cannot be looked at: {error}"))
+        })?;
+        if let Some(lost) = lost {
+            self.shared.end_writing(&format!(
                 "`{}` was removed or replaced while it was in use, and nothing is written any more: stop every \
                  haft that uses it, put it back, then start again",
                 lost.display()

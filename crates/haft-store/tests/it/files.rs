@@ -221,7 +221,9 @@ fn a_copy_of_a_store_in_use_is_whole_and_its_effects_are_not_done_again() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_store_whose_files_were_moved_away_takes_no_effects() {
-    for (lost, back) in [("haft.db", false), ("haft.db", true), ("haft.db-wal", false)] {
+    for (lost, back) in
+        [("haft.db", false), ("haft.db", true), ("haft.db-wal", false), ("haft.db-shm", false)]
+    {
         let dir = tempfile::tempdir().unwrap();
         let (path, lost) = (dir.path().join("haft.db"), dir.path().join(lost));
         let store = Sqlite::open(&path, Options::default()).unwrap();

@@ -39,6 +39,18 @@ async fn records(world: &World) -> Vec<InvocationRecord> {
     world.store.calls(filter).await.unwrap()
 }
 
+/// Somebody asks, and goes away while the call is on its way into the ledger; what lets it go on.
+async fn left(runtime: &Runtime, store: &Faulty, tool: &'static str) -> Arc<Notify> {
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    *store.held.lock() = Some((begun.clone(), go.clone()));
+    let runtime = runtime.clone();
+    let asked = tokio::spawn(async move { runtime.invoke(call(tool, "k")).await });
+    begun.notified().await;
+    asked.abort();
+    assert!(asked.await.unwrap_err().is_cancelled());
+    go
+}
+
 #[tokio::test]
 async fn without_a_claim_nothing_is_done() {
     let (world, runtime, store) = faulty();
@@ -186,15 +198,7 @@ async fn an_executor_that_panics_ends_its_call_and_what_it_did_can_be_settled() 
 #[tokio::test]
 async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
     let (world, runtime, store) = faulty();
-    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    *store.held.lock() = Some((begun.clone(), go.clone()));
-    let asked = tokio::spawn({
-        let runtime = runtime.clone();
-        async move { runtime.invoke(call("order", "k")).await }
-    });
-    begun.notified().await;
-    asked.abort();
-    assert!(asked.await.unwrap_err().is_cancelled());
+    let go = left(&runtime, &store, "order").await;
     go.notify_one();
     assert_eq!(runtime.drain(Duration::from_secs(5)).await, 0);
     assert_eq!(world.acts("order"), 0);
@@ -209,18 +213,9 @@ async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
 async fn whoever_sends_again_what_is_being_called_off_has_it_done() {
     for elsewhere in [false, true] {
         let (world, runtime, store) = faulty();
-        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (ending, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        *store.held.lock() = Some((begun.clone(), go.clone()));
         *store.held_outcome.lock() = Some((ending.clone(), end.clone()));
-        let asked = tokio::spawn({
-            let runtime = runtime.clone();
-            async move { runtime.invoke(call("order", "k")).await }
-        });
-        begun.notified().await;
-        asked.abort();
-        assert!(asked.await.unwrap_err().is_cancelled());
-        go.notify_one();
+        left(&runtime, &store, "order").await.notify_one();
         ending.notified().await;
         let again = if elsewhere { world.runtime.clone() } else { runtime.clone() };
         let again = tokio::spawn(async move { again.invoke(call("order", "k")).await });
@@ -238,15 +233,7 @@ async fn whoever_goes_away_from_another_attempt_does_not_make_the_first_one_a_fa
     world.next("put", Does::ActsThen(lost()));
     world.next("put", Does::Ends(lost()));
     assert_eq!(kind(&runtime.invoke(call("put", "k")).await), ErrorKind::UnknownOutcome);
-    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    *store.held.lock() = Some((begun.clone(), go.clone()));
-    let asked = tokio::spawn({
-        let runtime = runtime.clone();
-        async move { runtime.invoke(call("put", "k")).await }
-    });
-    begun.notified().await;
-    asked.abort();
-    assert!(asked.await.unwrap_err().is_cancelled());
+    let go = left(&runtime, &store, "put").await;
     world.next("put", Does::Ends(lost()));
     world.next("put", Does::Ends(lost()));
     go.notify_one();

@@ -75,6 +75,25 @@ async fn what_comes_together_when_an_error_is_cleaned_is_no_secret() {
     drop(kept);
 }
 
+/// Words are cut when they have been looked through, so that nothing is left of what was at the cut.
+#[tokio::test]
+async fn a_long_error_is_cut_after_its_secrets_are_out() {
+    const CUT: usize = 4_000;
+    let world = World::new();
+    let kept = hide(&world, &connection("default", "work"), "canary-number-000");
+    for before in CUT - 20..CUT + 3 {
+        let words = format!("{}canary-number-000", "x".repeat(before));
+        let error = ToolError::new(ErrorKind::Permanent, words.as_str()).suggest(words);
+        world.next("find", Does::Ends(Ended::Failed(error)));
+        let told = world.call(call("find", "k")).await.result.unwrap_err();
+        for words in [&told.message, &told.suggestion] {
+            assert!(!words.contains('c') || words.contains("[sec"), "{before}: {words}");
+            assert!(words.chars().count() <= CUT + 1, "{before}");
+        }
+    }
+    drop(kept);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_who_hide_the_same_take_one_place() {
     let world = World::new();
