@@ -105,17 +105,23 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    if let Err(refusal) = gate::let_in(inner, &joined.call().caller) {
-        trip.rule = refusal.rule;
-        return Err(refused(refusal.error));
-    }
-    if let Some(decision) = authorize::anew(inner, joined) {
-        Box::pin(still_allowed(inner, trip, joined, decision)).await?;
-    }
+    may_begin(inner, trip, joined).await?;
     match (&joined.key, &joined.spend) {
         (None, None) => Ok(Granted(None)),
         (None, Some(approval)) => Box::pin(spent(inner, trip, joined, approval)).await,
         (Some(key), _) => Box::pin(on_record(inner, trip, joined, key)).await,
+    }
+}
+
+/// Whether whoever asked is still let in, and what let the call run still does.
+async fn may_begin(inner: &Inner, trip: &mut Trip, joined: &Joined) -> Result<(), Answer> {
+    if let Err(refusal) = gate::let_in(inner, &joined.call().caller) {
+        trip.rule = refusal.rule;
+        return Err(refused(refusal.error));
+    }
+    match authorize::anew(inner, joined) {
+        Some(decision) => Box::pin(still_allowed(inner, trip, joined, decision)).await,
+        None => Ok(()),
     }
 }
 
@@ -129,7 +135,10 @@ async fn on_record(
     let until = tokio::time::Instant::now() + inner.settings.attach_for;
     loop {
         match claimed(inner, trip, joined, key, until).await {
-            Err(Ended::Left(_)) if tokio::time::Instant::now() < until => {}
+            // It may have been given up for what is true of this call as well.
+            Err(Ended::Left(_)) if tokio::time::Instant::now() < until => {
+                may_begin(inner, trip, joined).await?;
+            }
             Err(Ended::Left(record)) => return Err(replay::running(&record.effect.call)),
             Err(Ended::Answer(answer)) => return Err(answer),
             Ok(granted) => return Ok(granted),
