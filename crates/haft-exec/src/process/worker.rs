@@ -40,6 +40,25 @@ struct Words {
     cut: bool,
 }
 
+impl Words {
+    fn hear(&mut self, more: &[u8]) {
+        self.last.extend_from_slice(more);
+        let spare = self.last.len().saturating_sub(WORDS);
+        self.last.drain(..spare);
+        self.cut |= spare > 0;
+    }
+
+    /// Without a line that was cut: it may hold the rest of a secret, by which nobody would know it.
+    fn whole(&self) -> &[u8] {
+        let first = |byte: &u8| *byte == b'\n';
+        let from = match self.cut {
+            true => self.last.iter().position(first).unwrap_or(self.last.len()),
+            false => 0,
+        };
+        self.last.get(from..).unwrap_or_default()
+    }
+}
+
 /// The most of standard error that is kept.
 const WORDS: usize = 4 << 10;
 
@@ -168,13 +187,9 @@ impl Worker {
     /// The end of what it wrote to standard error.
     pub(super) fn last_words(&self) -> String {
         let words = self.words.lock();
-        let all = &*words.last;
-        let whole = match words.cut {
-            // A line that was cut may hold the rest of a secret, by which nobody would know it.
-            true => all.iter().position(|byte| *byte == b'\n').and_then(|end| all.get(end..)),
-            false => Some(all.strip_prefix(self.sign.as_bytes()).unwrap_or(all)),
-        };
-        visible(String::from_utf8_lossy(whole.unwrap_or_default()).trim())
+        let whole = words.whole();
+        let said = whole.strip_prefix(self.sign.as_bytes()).unwrap_or(whole);
+        visible(String::from_utf8_lossy(said).trim())
     }
 }
 
@@ -214,10 +229,26 @@ impl Drop for Worker {
 async fn listen(mut errors: ChildStderr, words: Arc<Mutex<Words>>) {
     let mut buffer = [0; 4 << 10];
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
-        let mut words = words.lock();
-        words.last.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        let spare = words.last.len().saturating_sub(WORDS);
-        words.last.drain(..spare);
-        words.cut |= spare > 0;
+        words.lock().hear(buffer.get(..count).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_standard_error_begins_with_a_whole_line() {
+        let mut words = Words::default();
+        words.hear(b"first\nsecond\n");
+        assert_eq!(words.whole(), b"first\nsecond\n");
+        // However it comes, no part of a line is shown whose beginning is gone.
+        for more in [&[b'x'; WORDS][..], b"canary", b"-number", &[b'y'; WORDS], b"-end"] {
+            words.hear(more);
+            assert_eq!(words.whole(), b"");
+            assert_eq!(words.last.len(), WORDS);
+        }
+        words.hear(b"\nlast\n");
+        assert_eq!(words.whole(), b"\nlast\n");
     }
 }

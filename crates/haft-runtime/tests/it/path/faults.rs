@@ -217,9 +217,17 @@ async fn whoever_sends_again_what_is_being_called_off_has_it_done() {
         *store.held_outcome.lock() = Some((ending.clone(), end.clone()));
         left(&runtime, &store, "order").await.notify_one();
         ending.notified().await;
-        let again = if elsewhere { world.runtime.clone() } else { runtime.clone() };
+        let other = Faulty::on(world.store.clone());
+        let (again, claims) = match elsewhere {
+            true => (world.on(other.clone()), &other.claimed),
+            false => (runtime.clone(), &store.claimed),
+        };
+        let before = claims.load(Ordering::SeqCst);
         let again = tokio::spawn(async move { again.invoke(call("order", "k")).await });
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // It has been told that the same call is on its way, and waits for that.
+        while claims.load(Ordering::SeqCst) == before {
+            tokio::task::yield_now().await;
+        }
         end.notify_one();
         let again = again.await.unwrap();
         assert!(again.is_ok() && !again.meta.cached, "{elsewhere}: {again:?}");
