@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use haft_runtime::policy::{Policy, Problem};
+use haft_core::Registry;
+use haft_runtime::policy::{Policy, Problem, Source};
 use haft_runtime::toolbox::Records;
 use haft_runtime::{BuildError, Runtime};
 use haft_store::Memory;
@@ -49,10 +50,19 @@ impl Inspection<'_> {
         if !left_out.is_of("policy") {
             policy.warnings().iter().for_each(|one| self.problem(one));
         }
-        if !are_known {
-            return;
+        if are_known {
+            self.put_together(config, &registry, Arc::new(policy), &source);
         }
-        let policy = Arc::new(policy);
+    }
+
+    /// What is wrong with all of it together, as it would be served.
+    fn put_together(
+        &mut self,
+        config: &Config,
+        registry: &Registry,
+        policy: Arc<Policy>,
+        source: &Source,
+    ) {
         let build = |records: Records| {
             let store = Arc::new(Memory::new());
             let executors = Arc::new(haft_exec::Executors::new());
